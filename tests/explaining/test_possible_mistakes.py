@@ -70,6 +70,14 @@ def test_nan_in_just_the_predicted_elements_speaks_for_a_mistake():
     assert (sentence, step) == (mistake.sentence, mistake.next_step)
 
 
+def test_how_many_cases_a_mistake_explains_is_said_before_it_where_these_are_not_all():
+    asked = {(name, "dq") for name in "abcd"}
+    found = finding_of(DQ, [explanation(NAME, ["a", "b", "c"])], WRONG, asked)
+    start = "In 3 of the 4 failing cases your numbers are exactly those of the following mistake."
+    mistake = DQ.explained.mistakes[NAME].sentence
+    assert found.sentence == f"{start} {mistake} Check the other one again after fixing it."
+
+
 def test_an_output_with_the_name_of_several_things_is_spoken_of_in_the_plural():
     checks = {name: outcome("a", RIGHT + 1.0, name).outputs for name in ("losses", "ds", "scales", "o")}
     verbs = {name: mismatch_sentence(check).split()[1] for name, check in checks.items()}

@@ -50,10 +50,10 @@ class Declared(FindingKind):
 
     def wording(self) -> Wording:
         """The exercise's words, and where it shows."""
-        whole = joined(self.sentence, where(self.scope))
-        return (
-            Wording(joined(POSSIBLE, whole), FIRST_NAN) if self.only_nan else Wording(whole, self.next_step)
-        )
+        whole = joined(in_part(self.scope), self.sentence, where(self.scope))
+        if self.only_nan:
+            return Wording(joined(POSSIBLE, whole), FIRST_NAN)
+        return Wording(whole, self.next_step)
 
 
 @dataclass(frozen=True)
@@ -94,6 +94,15 @@ class Explained(FindingKind):
         return Wording(self.sentence, self.next_step)
 
 
+def in_part(scope: Scope | None, what: str = "mistake") -> str:
+    """In how many cases a mistake gives the numbers, if not in all; said before the mistake."""
+    if scope is None or scope.kind != "part":
+        return ""
+    explained, wrong = scope.share
+    cases = f"In {explained} of the {wrong} failing cases"
+    return f"{cases} your numbers are exactly those of the following {what}."
+
+
 def where(scope: Scope | None) -> str:
     """Where a mistake holds; nothing if it holds everywhere it could show."""
     if scope is None:
@@ -101,8 +110,7 @@ def where(scope: Scope | None) -> str:
     if scope.kind == "part":
         explained, wrong = scope.share
         others = "the other one" if wrong - explained == 1 else f"the other {wrong - explained}"
-        seen = f"In {explained} of the {wrong} failing cases your numbers are exactly those of this mistake."
-        return f"{seen} Check {others} again after fixing it."
+        return f"Check {others} again after fixing it."
     if scope.kind == "outputs":
         shows, are = "shows" if len(scope.shows) == 1 else "show", "is" if len(scope.spared) == 1 else "are"
         return f"Only {' and '.join(scope.shows)} {shows} it; {' and '.join(scope.spared)} {are} right."

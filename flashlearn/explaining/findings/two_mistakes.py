@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from flashlearn.explaining.findings.counts import some_of
-from flashlearn.explaining.findings.declared import where
+from flashlearn.explaining.findings.declared import in_part, where
 from flashlearn.explaining.findings.edits import OneEdit
 from flashlearn.explaining.findings.rule import joined, labelled
 from flashlearn.explaining.scope import Scope
@@ -27,7 +27,9 @@ class AtOnce(FindingKind):
         """Both, and where they show."""
         first, second = (part.sentence for part in self.parts)
         sentence = f"There are two mistakes. (1) {first} (2) {second}"
-        return Wording(joined(sentence, where(self.scope)), steps(self.parts))
+        return Wording(
+            joined(in_part(self.scope, "mistakes"), sentence, where(self.scope)), steps(self.parts)
+        )
 
 
 @dataclass(frozen=True)

@@ -106,7 +106,7 @@ MISTAKES = {
     ),
     "no shared memory reserved": Mistake(
         "Your occupancy is what it would be without the 1 KiB of shared memory that the system takes for "
-        "each resident block, beside what the kernel asks for.",
+        "each resident block, in addition to what the kernel asks for.",
         "How many blocks of shared + 1024 bytes fit into the multiprocessor?",
         **formula("nothing reserved"),
     ),

@@ -127,7 +127,7 @@ MISTAKES = {
     ),
     "only the last tile": Mistake(
         "The result is the sum of one tile alone, the last of those that are read.",
-        "What happens in a step to the sum of the tiles before?",
+        "What happens in a step to the sum of the tiles before, and does the loop take every step?",
         **formula("last tile only"),
     ),
     "the first tile is left out": Mistake(

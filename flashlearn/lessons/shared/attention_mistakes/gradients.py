@@ -188,8 +188,8 @@ def strides_of_q(launcher: Callable) -> dict[str, Mistake]:
         "strides of Q used for K": Mistake(
             "K or V is read with a stride that belongs to a tensor of queries. They differ as soon as S_q "
             "≠ S_k or the layouts do.",
-            "K and V have four strides each. Which ones does the address contain, from the pointer of the "
-            "head on?",
+            "K and V have four strides each. Which strides does this address contain, counting those that "
+            "lead to batch and head?",
             launcher=launcher,
             status=Status.OUT_OF_BOUNDS,
         )

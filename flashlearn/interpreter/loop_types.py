@@ -42,9 +42,12 @@ class _Names:
     known: set[str]
     constants: set[str] = field(default_factory=set)
     unrolled: bool = False
+    lines: dict[str, int] = field(default_factory=dict)
+    """Where a name got its last value."""
 
     def inner(self, unrolled: bool = False) -> _Names:
-        return _Names(set(self.known), set(self.constants), self.unrolled or unrolled)
+        unrolled = self.unrolled or unrolled
+        return _Names(set(self.known), set(self.constants), unrolled, dict(self.lines))
 
 
 class _Instrumenter:
@@ -63,6 +66,9 @@ class _Instrumenter:
             return self.loop(node, scope)
         if isinstance(node, ast.For):
             node.body = self.block(node.body, scope.inner(unrolled=True))
+            if _calls(node.iter, "static_range") and isinstance(node.target, ast.Name):
+                scope.known.add(node.target.id)  # it keeps its last value, a constant
+                scope.constants.add(node.target.id)
         elif isinstance(node, ast.If):
             return self.branch(node, scope)
         elif isinstance(node, ast.With):
@@ -81,7 +87,8 @@ class _Instrumenter:
         mark = self.mark()
         constants = tuple(name for name in carried if name in scope.constants)
         places = {name: at[0] if len(at) == 1 else node.lineno for name, at in carried.items()}
-        before = _parse(f"{mark} = {ENTER}({LOCALS}(), {tuple(carried)!r})", node)
+        starts = {name: scope.lines[name] for name in carried if name in scope.lines}
+        before = _parse(f"{mark} = {ENTER}({LOCALS}(), {tuple(carried)!r}, {starts!r})", node)
         after = _parse(f"{LEAVE}({mark}, {LOCALS}(), {places!r}, {constants!r}, {node.lineno})", node)
         node.body.append(after)
         return [before, node]
@@ -123,6 +130,7 @@ def _calls(iterator: ast.expr, name: str) -> bool:
 def _define(node: ast.stmt, scope: _Names) -> None:
     names = set(_targets(node))
     scope.known |= names
+    scope.lines |= dict.fromkeys(names, getattr(node, "lineno", 0))
     if isinstance(node, ast.AnnAssign) and "constexpr" in ast.unparse(node.annotation):
         scope.constants |= names
     else:
@@ -169,15 +177,18 @@ class Carries:
         """What the rewritten source calls."""
         return {ENTER: self.enter, LEAVE: self.leave, BRANCH: self.branch, LOCALS: locals}
 
-    def enter(self, values: dict[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
-        """A loop begins: remember what its variables are."""
-        return {name: values[name] for name in names if name in values}
+    def enter(self, values: dict[str, Any], names: tuple[str, ...], starts: dict[str, int]) -> Entry:
+        """A loop begins: remember what its variables are, and in which lines they got their values."""
+        return Entry({name: values[name] for name in names if name in values}, starts)
 
-    def leave(self, before: dict, values: dict, places: dict, constants: tuple[str, ...], loop: int) -> None:
+    def leave(self, before: Entry, values: dict, places: dict, constants: tuple[str, ...], loop: int) -> None:
         """A round ends: the loop's variables must be what they were."""
-        for name, value in before.items():
+        for name, value in before.values.items():
             now = values.get(name)
             if name in constants:
+                value, now = (
+                    getattr(v, "value", v) if isinstance(v, tl.constexpr) else v for v in (value, now)
+                )
                 if isinstance(value, bool | int | float) and (isinstance(now, tl.tensor) or now != value):
                     self.refuse(
                         f"`{name}` is a constant in the compiled kernel, but the loop in line {loop} assigns "
@@ -187,14 +198,7 @@ class Carries:
                 continue
             one, other = type_of(value), type_of(now)
             if one is not None and other is not None and one != other:
-                self.refuse(
-                    f"`{name}` enters the loop in line {loop} as {words(one)} and leaves it as "
-                    f"{words(other)}. A GPU's compiler refuses that, since a variable keeps one "
-                    "shape and dtype through a loop. Decide on one, fp32 for a sum, for the value before "
-                    "the loop (`tl.full`, `tl.zeros`), and convert what is assigned inside to it with "
-                    "`.to(...)`.",
-                    places[name],
-                )
+                self.refuse(*_changed(name, (one, other), loop, (before.starts.get(name), places[name])))
 
     def branch(self, test: Any, values: dict, changed: tuple, asked: tuple, line: int) -> Branch:
         """An `if` begins. One that is decided at compile time may change what it likes."""
@@ -212,6 +216,41 @@ class Carries:
         while frame.f_code.co_filename == __file__:
             frame = frame.f_back
         raise KernelCrash(sentence, place_of(frame.f_code, line, self.memory.program))
+
+
+@dataclass
+class Entry:
+    """What a loop's variables were before it, and the lines that gave them their values."""
+
+    values: dict[str, Any]
+    starts: dict[str, int]
+
+
+HALF = (tl.float16, tl.bfloat16)
+
+
+def _changed(
+    name: str, types: tuple[tl.dtype, tl.dtype], loop: int, lines: tuple[int | None, int]
+) -> tuple[str, int]:
+    """What is said of a variable that another type leaves the loop with, and of which line.
+
+    If it is a sum in fp32 that begins in half precision, its beginning is what is wrong.
+    """
+    one, other = types
+    first, last = lines
+    seen = (
+        f"`{name}` enters the loop in line {loop} as {words(one)} and leaves it as {words(other)}. A "
+        "GPU's compiler refuses that, since a variable keeps one shape and dtype through a loop."
+    )
+    shapes = [kind.shape if kind.is_block() else () for kind in types]
+    half = one.scalar in HALF and other.scalar == tl.float32 and shapes[0] == shapes[1]
+    if half and first is not None:
+        return f"{seen} Let it begin in fp32, in line {first}: line {last} computes in fp32.", first
+    advice = (
+        "Decide on one, fp32 for a sum, for the value before the loop (`tl.full`, `tl.zeros`), and convert "
+        "what is assigned inside to it with `.to(...)`."
+    )
+    return f"{seen} {advice}", last
 
 
 @dataclass

@@ -27,6 +27,7 @@ from flashlearn.interpreter.learner_code import LEARNER_CODE, place_of
 from flashlearn.machine import memory
 from flashlearn.outcome import Place, Status
 from flashlearn.running.advice import kernel_words, launcher_words
+from flashlearn.running.endless_loops import endless_loop, stopped_at
 from flashlearn.running.error_advice import advice_sentence
 from flashlearn.running.evidence import Raised
 from flashlearn.running.guard_zones import Request
@@ -88,9 +89,13 @@ def failure(error: BaseException, limit: float, function: Callable) -> tuple[Sta
             return Status.CRASHED, "Your code raised NeedsGpu, which only the grader may raise.", place
         statuses = {OutOfBounds: Status.OUT_OF_BOUNDS, Todo: Status.TODO, NeedsGpu: Status.NEEDS_GPU}
         return statuses.get(type(error), Status.CRASHED), _sentence(error), place
-    place = learner_line(error, function)
     if isinstance(error, TimeLimit):
-        return Status.TIMEOUT, _too_long(limit, place), place
+        place = stopped_at(error) or learner_line(error, function)
+        endless = endless_loop(place)
+        if endless is None:
+            return Status.TIMEOUT, _too_long(limit, place), place
+        return Status.TIMEOUT, f"{_too_long(limit, None, '')}{endless[1]}", endless[0]
+    place = learner_line(error, function)
     text = _message(error)
     if isinstance(error, NotImplementedError) and (todo := todo_message(text)) is not None:
         return Status.TODO, todo, place
@@ -201,15 +206,17 @@ def with_duration(ended: Raised, seconds: float) -> Raised:
     """The same; for a call that was stopped, with its duration in seconds of wall time."""
     if ended.status is not Status.TIMEOUT:
         return ended
+    endless = endless_loop(ended.place)
+    if endless is not None:
+        return replace(ended, sentence=f"{_too_long(seconds, None, '')}{endless[1]}")
     return replace(ended, sentence=_too_long(seconds, ended.place))
 
 
-def _too_long(seconds: float, place: Place | None) -> str:
+def _too_long(
+    seconds: float, place: Place | None, question: str = "Does a loop's condition ever become false?"
+) -> str:
     where = f" It was in line {place.line} when it was stopped." if place is not None else ""
-    return (
-        f"Still running after {seconds:.2g} s, so it was stopped. "
-        f"Does a loop's condition ever become false?{where}"
-    )
+    return f"Still running after {seconds:.2g} s, so it was stopped. {question}{where}"
 
 
 def learner_line(error: BaseException, function: Callable) -> Place | None:

@@ -361,6 +361,32 @@ def helper_whose_loop_widens(x_ptr, y_ptr, n, N: tl.constexpr):
 
 
 @table
+def unrolled_counter_that_a_loop_assigns(x_ptr, y_ptr, n, N: tl.constexpr):
+    for slot in tl.static_range(2):
+        tl.store(y_ptr + slot, 0.0)
+    for i in range(0, n):
+        slot = i % 2
+        tl.store(y_ptr + slot, 1.0)
+
+
+@table
+def unrolled_counter_of_two_loops(x_ptr, y_ptr, n, N: tl.constexpr):
+    for slot in tl.static_range(2):
+        tl.store(y_ptr + slot, 0.0)
+    for i in range(0, n):
+        for slot in tl.static_range(2):
+            tl.store(y_ptr + slot + i, 1.0)
+
+
+@table
+def half_accumulator_of_fp32_sums(x_ptr, y_ptr, n, N: tl.constexpr):
+    acc = tl.zeros((N,), tl.float16)
+    for i in range(0, n):
+        acc += tl.load(x_ptr + i)
+    tl.store(y_ptr + tl.arange(0, N), acc)
+
+
+@table
 def bound_that_is_no_integer(x_ptr, y_ptr, n, N: tl.constexpr):
     i = tl.arange(0, N)
     for _ in range(0, n / 2):

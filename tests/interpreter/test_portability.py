@@ -102,6 +102,12 @@ def test_a_refused_loop_names_the_variable_its_types_and_the_line_that_changes_i
     assert said.place.text.strip() == "acc = (acc + tl.load(x_ptr + i)).to(tl.float16)"
 
 
+def test_a_sum_that_begins_in_half_precision_is_refused_at_its_beginning():
+    said = refusal("half_accumulator_of_fp32_sums")
+    assert "enters the loop in line" in said.sentence and "Let it begin in fp32, in line" in said.sentence
+    assert said.place.text.strip() == "acc = tl.zeros((N,), tl.float16)"
+
+
 def test_a_loop_that_does_not_run_is_not_judged():
     with observing(seed=0) as (session, _):
         loop_kernels.accumulator_cast_to_half[(1,)](torch.ones(64), torch.zeros(64), 0, N=16)

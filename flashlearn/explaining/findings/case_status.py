@@ -46,6 +46,12 @@ class Timeout(CaseStatus):
 
     name = "timeout"
 
+    def wording(self) -> Wording:
+        """The sentence of the case; a loop that cannot end has a next step of its own."""
+        endless = "Nothing in the loop" in self.seen
+        step = "Which statement of this loop should change what its condition tests?" if endless else ""
+        return Wording(self.seen, step, self.case)
+
 
 @dataclass(frozen=True)
 class NeedsGpu(CaseStatus):

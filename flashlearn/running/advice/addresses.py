@@ -114,10 +114,32 @@ def loads_no_address(context: ErrorContext) -> str:
         )
     if str(pointer.type.scalar) == "void":
         return f"{context.called} needs addresses, and `{what}` holds nothing: tl.store returns nothing."
+    overwritten = _pointer_overwritten(context, where)
+    if overwritten:
+        return overwritten
     return (
         f"{context.called} needs addresses, and `{what}` holds plain numbers ({dtype(pointer)}). Add them to "
         f"the tensor's pointer: `{context.called}(x_ptr + {_added(where)}, …)`."
     )
+
+
+def element_type_of_a_number(context: ErrorContext) -> str:
+    """`x_ptr.dtype.element_ty` where x_ptr is no pointer any more."""
+    return _pointer_overwritten(context, context.node) if "element_ty" in context.message else ""
+
+
+def _pointer_overwritten(context: ErrorContext, where: ast.AST) -> str:
+    """A parameter that was given a tensor and is assigned a number in the kernel."""
+    for name in context.names_in(where):
+        given = isinstance(context.given.get(name.id), torch.Tensor)
+        stores = [n for n in ast.walk(context.function) if isinstance(n, ast.Assign)]
+        lines = [n.lineno for n in stores if any(getattr(t, "id", "") == name.id for t in n.targets)]
+        if given and len(lines) == 1:
+            return (
+                f"`{name.id}` is a tensor's pointer until line {lines[0]} assigns it a number: to move the "
+                f"pointer, add to it, `{name.id} += …`."
+            )
+    return ""
 
 
 def _number_for_tensor(context: ErrorContext, where: ast.AST) -> str:
@@ -281,6 +303,7 @@ RULES = (
     indexed,
     asked_for_its_shape,
     loads_no_address,
+    element_type_of_a_number,
     access_of_two_shapes,
     mask_given_twice,
     computed_with,

@@ -158,6 +158,12 @@ def incompatible_dot(context: ErrorContext) -> str:
         return ""
     one, other = context.operands[:2]
     left, right = (written(argument) for argument in context.node.args[:2])
+    started = context.operands[2] if len(context.operands) > 2 else context.keywords.get("acc")
+    if isinstance(context.error, AssertionError) and is_tensor(started) and dtype(started) in HALF:
+        return (
+            f"tl.dot adds its product to a tile in fp32, and `{_accumulator(context)}` is {dtype(started)}: "
+            "create that tile in fp32."
+        )
     if "equal reduction dimensions" in context.message:
         return (
             f"tl.dot multiplies [M, K] by [K, N]; here `{left}` is {shape(one)} and `{right}` "
@@ -169,6 +175,15 @@ def incompatible_dot(context: ErrorContext) -> str:
             f"Convert one of them, such as `{right}.to({left}.dtype)`."
         )
     return ""
+
+
+HALF = ("fp16", "bf16")
+
+
+def _accumulator(context: ErrorContext) -> str:
+    """The third argument of a tl.dot, as it is written."""
+    named = (k.value for k in context.node.keywords if k.arg == "acc")
+    return written(next(named, context.node.args[2] if len(context.node.args) > 2 else None))
 
 
 def wrong_axis(context: ErrorContext) -> str:

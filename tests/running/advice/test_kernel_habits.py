@@ -135,6 +135,7 @@ def said(base: str, *changes: tuple[str, str]) -> str:
         ("a * x +", "tl.exp(x_ptr) +", "x_ptr is an address, and `tl.exp(x_ptr)`"),
         ("a * x + y,", "x_ptr,", "x_ptr is an address"),
         (STORE, "tl.store(a * x + y, z_ptr + offsets, mask=mask)", "The arguments of tl.store are swapped"),
+        (STORE, "z_ptr = pid * n\n    tl.store(z_ptr + offsets, x)", "to move the pointer, add to it"),
         (STORE, "tl.store(z_ptr + pid, x)", "Each lane needs its own address"),
     ],
 )  # fmt: skip

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import torch
 
 from flashlearn.explaining.findings.rule import SILENT, Clue, Rule, indices, near
+from flashlearn.explaining.missing_programs import missing_programs
 from flashlearn.outcome import Wording
 
 SHIFTS = (1, -1, 16, -16, 32, -32, 64, -64, 128, -128)
@@ -21,7 +22,7 @@ SHIFTS = (1, -1, 16, -16, 32, -32, 64, -64, 128, -128)
 
 @dataclass(frozen=True)
 class NeverWritten(Rule):
-    """`count` of `total` elements, the `first` by its index."""
+    """`count` of `total` elements, the `first` by its index; a sentence about the grid, with a next step."""
 
     name = "never written"
     observed = True
@@ -33,6 +34,7 @@ class NeverWritten(Rule):
     count: int
     total: int
     first: tuple[int, ...]
+    of_the_grid: tuple[str, str] = ("", "")
 
     @classmethod
     def look(cls, clue: Clue) -> NeverWritten | None:
@@ -45,17 +47,21 @@ class NeverWritten(Rule):
         held = clue.check.got[unwritten.reshape(clue.check.got.shape)]
         if bool(held.isfinite().any()) and not bool((held == held[0]).all()):
             return None
-        return cls(clue.name, clue.outcome.case.name, *clue.extent(unwritten))
+        extent = clue.extent(unwritten)
+        writers = clue.check.writers.reshape(clue.check.got.shape)
+        grid = missing_programs(clue.name, writers, clue.outcome.launches)
+        return cls(clue.name, clue.outcome.case.name, *extent, grid)
 
     def wording(self) -> Wording:
         """The first element and how many there are."""
+        why, step = self.of_the_grid
         keeps = "elements keep what they" if self.total > 1 else "element keeps what it"
         if self.count == 1 < self.total:
             keeps = "elements keeps what it"
         return Wording(
             f"No program writes {self.output}[{indices(self.first)}] in case {self.case}: {self.count} of "
-            f"{self.total} {keeps} held before the launch.",
-            "Do the grid, the addresses and the mask of the store cover the whole output?",
+            f"{self.total} {keeps} held before the launch.{' ' if why else ''}{why}",
+            step or "Do the grid, the addresses and the mask of the store cover the whole output?",
         )
 
 

@@ -1,0 +1,69 @@
+"""Elements that no program writes, and the grid: does it end too early, or do some programs store nothing?
+
+What is said are counts: how many programs the grid has along an axis, and how many indices each one stores.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+
+from flashlearn.observation import Launch
+
+GRID = "How many programs does the grid need along this axis?"
+GRID_OR_SHARE = "Does the grid need more programs along this axis, or does each program have more to store?"
+IDLE = "Which elements are these programs' own, and what keeps their stores from them?"
+
+
+def missing_programs(name: str, writers: torch.Tensor, launches: Sequence[Launch]) -> tuple[str, str]:
+    """A sentence about the grid and a next step; two empty ones if the counts do not say anything.
+
+    `writers` are the flat numbers of the programs that stored each element, −1 for none.
+    """
+    if len(launches) != 1:
+        return "", ""
+    grid = launches[0].grid
+    stored = sorted({int(one) for one in writers.unique() if one >= 0})
+    if not stored or stored[-1] >= grid[0] * grid[1] * grid[2]:
+        return "", ""
+    idle = grid[0] * grid[1] * grid[2] - len(stored)
+    if idle:
+        verb = "stores" if idle == 1 else "store"
+        count = grid[0] * grid[1] * grid[2]
+        return f"{idle} of the {count} programs of the grid {verb} nothing into {name}.", IDLE
+    for dim in range(writers.ndim):
+        where = f"indices of dimension {dim} of {name}" if writers.ndim > 1 else f"indices of {name}"
+        short = _too_short(writers.movedim(dim, 0).reshape(writers.shape[dim], -1), grid)
+        if short is not None:
+            axis, block = short
+            return _of_a_short_grid(grid[axis], axis, block, writers.shape[dim], where, launches[0])
+    return "", ""
+
+
+def _of_a_short_grid(
+    count: int, axis: int, block: int, size: int, where: str, launch: Launch
+) -> tuple[str, str]:
+    programs = "1 program" if count == 1 else f"{count} programs"
+    each = "which stores" if count == 1 else "each of which stores"
+    seen = f"The grid has {programs} along axis {axis}, {each} {block} of the {size} {where}"
+    if block in launch.constexprs.values():
+        return f"{seen}: with blocks of {block}, {-(-size // block)} are needed.", GRID
+    return f"{seen}: that makes {count * block}.", GRID_OR_SHARE
+
+
+def _too_short(writers: torch.Tensor, grid: tuple[int, int, int]) -> tuple[int, int] | None:
+    """The axis along which programs store equal blocks and the last ones are missing, and a block's size."""
+    size = len(writers)
+    written = (writers >= 0).all(1)
+    reached = int(written.sum())
+    if not 0 < reached < size or not bool(written[:reached].all()) or bool((writers[reached:] >= 0).any()):
+        return None
+    part = writers[:reached]
+    numbers = (part // (grid[1] * grid[2]), part // grid[2] % grid[1], part % grid[2])
+    for axis, (own, count) in enumerate(zip(numbers, grid, strict=True)):
+        block = reached // count
+        expected = (torch.arange(reached) // max(block, 1))[:, None]
+        if block * count == reached and bool((own == expected).all()):
+            return axis, block
+    return None

@@ -1,0 +1,47 @@
+"""Of elements that no program writes it is told what the grid has to do with it, in counts."""
+
+from __future__ import annotations
+
+import torch
+
+from flashlearn.explaining.missing_programs import GRID, GRID_OR_SHARE, IDLE, missing_programs
+from flashlearn.observation import Launch
+
+
+def launch(*grid: int, block: int = 16) -> Launch:
+    return Launch(None, "kernel", (*grid, *[1] * (3 - len(grid))), {}, {"BLOCK": block}, {})
+
+
+def test_a_grid_that_is_rounded_down_is_told_with_the_number_of_programs_that_are_needed():
+    writers = torch.full((37, 4), -1)
+    writers[:16], writers[16:32] = 0, 1
+    said, step = missing_programs("y", writers, [launch(2)])
+    assert said == (
+        "The grid has 2 programs along axis 0, each of which stores 16 of the 37 indices of dimension 0 of "
+        "y: with blocks of 16, 3 are needed."
+    )
+    assert step == GRID
+
+
+def test_a_share_that_is_no_block_is_not_blamed_on_the_grid_alone():
+    writers = torch.full((10,), -1)
+    writers[:9] = torch.arange(9) // 3
+    said, step = missing_programs("y", writers, [launch(3)])
+    assert said.endswith("each of which stores 3 of the 10 indices of y: that makes 9.")
+    assert step == GRID_OR_SHARE
+
+
+def test_programs_that_store_nothing_are_counted():
+    writers = torch.full((32,), -1)
+    writers[16:] = 1
+    assert missing_programs("y", writers, [launch(2)]) == (
+        "1 of the 2 programs of the grid stores nothing into y.",
+        IDLE,
+    )
+
+
+def test_nothing_is_said_of_gaps_inside_a_block_or_of_several_launches():
+    writers = torch.zeros(32, dtype=torch.long)
+    writers[3] = -1
+    assert missing_programs("y", writers, [launch(1)]) == ("", "")
+    assert missing_programs("y", writers, [launch(1), launch(1)]) == ("", "")

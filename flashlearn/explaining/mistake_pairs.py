@@ -7,6 +7,7 @@ added terms add up (A + B − R), and mistakes in different places stay where th
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -50,26 +51,49 @@ def pair_candidates(
     """Candidates for two mistakes at once that give the learner's numbers in the `probe` case.
 
     Only torch formulas are combined: a pair of kernels would have to be written. Mistakes as they are
-    declared come first, then each with the other ways to make another, and with those of the
-    catalogue. With `anchors` one of the two is among these. It ends when the `budget` does.
+    declared come first, those that lead nearest to the learner's numbers before the others; then each with
+    the other ways to make another, and with those of the catalogue. With `anchors` one of the two is among
+    these. It ends when the `budget` does.
     """
     own, more = predictions.exercise.explained.mistakes, predictions.exercise.explained.catalogue
-    plain = list(_visible_formulas(predictions, probe, own, anchors, ways=False))
+    plain = sorted(
+        _visible_formulas(predictions, probe, own, anchors, ways=False),
+        key=lambda candidate: _remoteness(predictions, probe, candidate),
+    )
     others = [*_visible_formulas(predictions, probe, own, anchors, ways=True)]
     others += _visible_formulas(predictions, probe, more, anchors, ways=False)
     small = _within_one_tile(predictions, probe)
-    for i, one in enumerate(plain):
-        for other in (*plain[i + 1 :], *others):
-            if one.names == other.names or (anchors and not {one.names, other.names} & set(anchors)):
-                continue
-            if budget.left < 0:
-                return
-            for candidates in _pair(predictions, one, other):
-                tried = {id(c): c for c in (candidates[0], candidates[-1])} if small else {}
-                fitting = (c for c in (tried.values() or candidates) if _fits(predictions, probe, c, budget))
-                if next(fitting, None) is not None:
-                    budget.spend(candidates[0], probe, TRIAL_FACTOR * len(candidates))
-                    yield from candidates
+    for one, other in (*_nearest_first(plain), *itertools.product(plain, others)):
+        if one.names == other.names or (anchors and not {one.names, other.names} & set(anchors)):
+            continue
+        if budget.left < 0:
+            return
+        for candidates in _pair(predictions, one, other):
+            tried = {id(c): c for c in (candidates[0], candidates[-1])} if small else {}
+            fitting = (c for c in (tried.values() or candidates) if _fits(predictions, probe, c, budget))
+            if next(fitting, None) is not None:
+                budget.spend(candidates[0], probe, TRIAL_FACTOR * len(candidates))
+                yield from candidates
+
+
+def _nearest_first(ordered: Sequence[Candidate]) -> list[tuple[Candidate, Candidate]]:
+    """All pairs of candidates in their order: those of the first ones before those with a later one."""
+    pairs = itertools.combinations(range(len(ordered)), 2)
+    return [(ordered[i], ordered[j]) for i, j in sorted(pairs, key=lambda pair: (sum(pair), pair))]
+
+
+def _remoteness(predictions: Predictions, probe: Outcome, candidate: Candidate) -> float:
+    """How far the learner's numbers are from those of a candidate, as a share of their error."""
+    apart = 0.0
+    predicted = next(predictions.of(candidate, probe), ())
+    for p, check in zip(predicted, probe.outputs, strict=False):
+        if p.shape != check.got.shape or check.ok:
+            continue
+        gap = (p.double() - check.got.double()).abs()
+        error = (check.expected.double() - check.got.double()).abs()
+        both = torch.isfinite(gap) & torch.isfinite(error)
+        apart += float(gap[both].sum()) / max(float(error[both].sum()), 1e-30) if bool(both.any()) else 1.0
+    return apart
 
 
 def both_needed(predictions: Predictions, pair: Candidate, failing: Sequence[Outcome]) -> bool:

@@ -35,6 +35,7 @@ from flashlearn.explaining.findings.shape import Shape
 from flashlearn.explaining.formula_stages import edit_of_formula
 from flashlearn.explaining.nan_origins import nan_origin
 from flashlearn.explaining.precision_split import split_by_precision
+from flashlearn.explaining.rounded_besides import rounded_besides
 from flashlearn.explaining.second_look import MOST_WORK, look_again
 from flashlearn.explaining.stage import Role, Search, Stage, attempted, run, worst_status
 from flashlearn.explaining.symbolic import name_mistake
@@ -209,6 +210,14 @@ REFINEMENTS = (
         Role.REFINEMENT,
         budget=LINE_BUDGET,
         after_proof=True,
+    ),
+    Stage(
+        "rounding besides",
+        "Where a declared mistake gives the numbers, the half-precision cases may show that a sum is rounded "
+        "as well.",
+        rounded_besides,
+        Role.REFINEMENT,
+        reruns=False,
     ),
     Stage(
         "own explanation",

@@ -89,8 +89,10 @@ def _after_conversion(search: Search, explain: Explain) -> Finding | None:
 
 def _changes_dtype(finding: Finding) -> bool:
     """True if one of its edits gives memory another dtype."""
-    edits = [one.kind for one in (finding, *finding.parts) if isinstance(one.kind, OneEdit)]
-    return any("dtype" in edit.old and "dtype" in edit.new for edit in edits)
+    kind = finding.kind
+    if isinstance(kind, OneEdit):
+        return "dtype" in kind.old + kind.quoted[0] and "float" in kind.new
+    return any(map(_changes_dtype, finding.parts))
 
 
 def _misfit(search: Search, failing: Sequence[Outcome]) -> Finding | None:
@@ -105,7 +107,10 @@ def _after_edit(search: Search, explain: Explain) -> Finding | None:
     """An edit with which some failing cases pass, and what is wrong with the others."""
     if not search.repairs or not _affordable(search.outcomes):
         return None
-    for repair in sorted(search.repairs, key=lambda one: -one.reached)[:MOST_REPAIRS]:
+    partial = [one for one in search.repairs if not one.echoes]
+    echoing = [one for one in search.repairs if one.echoes]
+    chosen = sorted(partial, key=lambda one: -one.reached)[:MOST_REPAIRS]
+    for repair in (*chosen, *echoing[:MOST_REPAIRS]):
         found = _after_one(search, repair, explain)
         if found is not None:
             return found
@@ -130,14 +135,29 @@ def _after_one(search: Search, repair: PartialRepair, explain: Explain) -> Findi
     stopped = any(o.status in STOPPED for o in failing)
     if any(wasteful(one, cost(new)) for one, new in zip(right, after[len(failing) :], strict=True)):
         return None  # it repairs by work that is not needed
-    if not repair.outputs and len(passing) < (1 if stopped else max(2, MIN_SHARE * len(failing))):
+    if (
+        not repair.outputs
+        and not repair.echoes
+        and len(passing) < (1 if stopped else max(2, MIN_SHARE * len(failing)))
+    ):
         return None
     first = edit_finding(passing, section, repair.edit, *repair.outputs)
     again = replace(search, outcomes=after, answer=repaired, finding=None, repairs=[])
-    found = _combined(search, first, after, explain(again, False))
+    second = explain(again, False)
+    if repair.echoes and not _names_all(second):
+        return None  # it may merely have led to the numbers of the first case
+    found = _combined(search, first, after, second)
     alone = len(found.kind.parts) == 1
     lucky = repair.edit.kind.mixes_names and not repair.outputs and 2 * len(passing) < len(failing)
     return None if alone and lucky else found  # one name in another's place is soon right in a few cases
+
+
+def _names_all(finding: Finding | None) -> bool:
+    """Whether a mistake is named whose numbers are those of every case."""
+    if finding is None or finding.partial or not 1 < finding.of == finding.fits:
+        return False
+    kind = finding.kind
+    return not (kind.locates or kind.vague or kind.observed or kind.hides)
 
 
 def _combined(search: Search, first: Finding, after: Sequence[Outcome], second: Finding | None) -> Finding:

@@ -11,7 +11,7 @@ from flashlearn.explaining.findings.case_status import CaseStatus
 from flashlearn.explaining.findings.counts import all_of, some_of
 from flashlearn.explaining.findings.declared import Declared, DeclaredFault, Explained
 from flashlearn.explaining.findings.launcher import LauncherFault, NothingLaunched
-from flashlearn.explaining.findings.two_mistakes import AtOnce, Besides
+from flashlearn.explaining.findings.two_mistakes import AtOnce, Besides, RoundedBesides
 from flashlearn.explaining.matching import has_wrong_numbers
 from flashlearn.outcome import Finding, Outcome, Status
 from flashlearn.report.data import CheckResult
@@ -35,6 +35,8 @@ def explained_and_left(result: CheckResult) -> str:
     failing = [o for o in result.outcomes if o.status is not Status.PASS]
     if isinstance(finding.kind, Besides):
         return _of_those_that_ran(finding.parts[1], failing)
+    if isinstance(finding.kind, RoundedBesides):
+        return f"the first mistake gives the numbers of {all_of(finding.of, 'failing case')}: {AGAIN}"
     if isinstance(finding.kind, CaseStatus):
         return _others(result.principal, failing)
     if isinstance(finding.kind, DeclaredFault) and not _ran(failing) and finding.fits == finding.of:

@@ -63,6 +63,10 @@ class FormulaTrial:
     def accesses(self, section: int, text: str, outcome: Outcome) -> int | None:
         """A formula takes none."""
 
+    def echoes(self) -> bool:
+        """Never: a formula's declared mistakes are tried in pairs."""
+        return False
+
     def generalises(self, section: int, text: str, outputs: Iterable[str]) -> bool:
         """Whether these outputs are right at other numbers; symbols stand for all of them."""
         fresh = self.exercise.explained.fresh

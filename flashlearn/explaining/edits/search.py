@@ -41,12 +41,16 @@ ATOMIC = "atomic_"
 
 
 class PartialRepair(NamedTuple):
-    """An edit that makes the first `reached` of the wrong cases right, or some `outputs` in all of them."""
+    """An edit that makes the first `reached` of the wrong cases right, or some `outputs` in all of them.
+
+    With one that `echoes` the first wrong case has the numbers of a known mistake.
+    """
 
     reached: int
     section: int
     edit: Edit
     outputs: tuple[str, ...] = ()
+    echoes: bool = False
 
 
 def find_edit(
@@ -77,6 +81,7 @@ def find_edit(
     repairs: dict[frozenset[str], list[tuple[int, Edit]]] = {}
     everything = frozenset(trial.bad)
     partial: list[PartialRepair] = []
+    echoing: list[PartialRepair] = []
     edits = (
         (i, edit) for i, section in enumerate(sections) for edit in allowed_edits(exercise, section.text)
     )
@@ -107,6 +112,8 @@ def find_edit(
             return edit_finding(trial.wrong, sections[i], edit, doubt=doubt)
         if not good and (2 if by_chance else 1) <= trial.reached < len(trial.wrong):
             partial.append(PartialRepair(trial.reached, i, edit))
+        elif kept is not None and not good and not trial.reached and _exchanges(edit) and trial.echoes():
+            echoing.append(PartialRepair(0, i, edit, echoes=True))
     each = together(trial, sections, repairs)
     rest = everything - {*explained}
     if not each and rest in repairs:
@@ -117,11 +124,17 @@ def find_edit(
             kept += partial
             single = {name: repairs.get(frozenset({name})) for name in exercise.outputs}
             kept += [PartialRepair(0, *found[0], (name,)) for name, found in single.items() if found]
+            kept += echoing
         return _two_edits(exercise, trial, sections, partial, outcomes, hints)
     parts = tuple(edit_finding(trial.wrong, sections[i], edit, names) for names, i, edit in each)
     if len(parts) == 1:
         return parts[0]
     return Finding(EachOutput(parts), fits=len(trial.wrong), of=len(trial.wrong))
+
+
+def _exchanges(edit: Edit) -> bool:
+    """True if the edit takes nothing away and adds nothing: a term left out is a known mistake by itself."""
+    return edit.new not in edit.old and edit.old not in edit.new
 
 
 def allowed_edits(exercise: Exercise, text: str) -> Iterator[Edit]:

@@ -35,5 +35,8 @@ class Trial(Protocol):
     def accesses(self, section: int, text: str, outcome: Outcome) -> int | None:
         """How many accesses a case takes with this text in place of that section; None if it ends early."""
 
+    def echoes(self) -> bool:
+        """Whether the last text left in the first wrong case what a known mistake gives there."""
+
     def generalises(self, section: int, text: str, outputs: Iterable[str]) -> bool:
         """Whether these outputs are right on cases that the exercise does not have."""

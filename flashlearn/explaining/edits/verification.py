@@ -8,6 +8,7 @@ from dataclasses import replace
 import torch
 
 from flashlearn.exercise import Exercise, Kind
+from flashlearn.explaining.edits.echoes import Echoes
 from flashlearn.explaining.edits.edit import Edit
 from flashlearn.judging.draws import Draws
 from flashlearn.judging.fresh_cases import fresh_cases
@@ -72,6 +73,8 @@ class NumericTrial:
         self.fixed: tuple[tuple[int, str], ...] = ()
         self.drawn = Draws(exercise)
         self._fresh_outcomes: list[Outcome] | None = None
+        self._first: tuple[object, ...] = ()
+        self._echoes: Echoes | None = None
 
     def by_chance(self, edit: Edit) -> bool:
         """True for an edit that may repair a single case by chance."""
@@ -91,6 +94,8 @@ class NumericTrial:
     def _right_outputs(self, section: int, text: str, outcome: Outcome) -> set[str]:
         evidence = self._run(section, text, outcome)
         values = evidence.values
+        if self.wrong and outcome is self.wrong[0]:
+            self._first = values if evidence.raised is None else ()
         seen = outcome.observation
         if outcome.status is Status.PASS and seen is not None and evidence.accesses > seen.accesses:
             self.superfluous = True
@@ -100,6 +105,14 @@ class NumericTrial:
         names = self.exercise.outputs
         right = {name for i, name in enumerate(names) if self._agrees(outcome, i, values[i])}
         return right if set(names) - self.bad <= right else set()
+
+    def echoes(self) -> bool:
+        """Whether the last text left in the first wrong case what a known mistake gives there."""
+        if len(self.wrong) < 2 or len(self._first) != len(self.exercise.outputs) or not self.wrong[0].outputs:
+            return False
+        if self._echoes is None:
+            self._echoes = Echoes(self.exercise, self.wrong[0])
+        return self._echoes.hears(self._first)
 
     def generalises(self, section: int, text: str, outputs: Iterable[str]) -> bool:
         """Whether these outputs are right on cases that the exercise does not have."""

@@ -85,6 +85,29 @@ class Besides(FindingKind):
 
 
 @dataclass(frozen=True)
+class RoundedBesides(FindingKind):
+    """A mistake that gives the numbers, and in half precision they are rounded more than it rounds."""
+
+    name = "rounded besides"
+    conclusive = True
+
+    output: str
+    case: str
+    parts: tuple[Finding, ...] = ()
+
+    def wording(self) -> Wording:
+        """The mistake, and in which case the rounding is seen."""
+        (finding,) = self.parts
+        return Wording(
+            f"{finding.sentence} Besides, {self.output} is rounded more than that explains in case "
+            f"{self.case}: some value seems to be kept in half precision.",
+            steps_of(
+                (finding.next_step, "Which value is not kept in fp32 until the end? Look at the sums first.")
+            ),
+        )
+
+
+@dataclass(frozen=True)
 class AfterRepair(FindingKind):
     """A first mistake whose repair was tried, and a second one, if the numbers that come then show it.
 
@@ -109,6 +132,8 @@ class AfterRepair(FindingKind):
         cases = some_of(self.repaired, self.failing, "failing case")
         passing = f"{cases} {'passes' if self.repaired == 1 else 'pass'}"
         seen = first.sentence if change is None or one_output else f"{change()} {passing}."
+        if more and change is not None and not one_output and not self.repaired:
+            seen = f"{change()} only the second mistake is left."
         question = first.kind.question if change is not None else first.next_step
         if not more and one_output and self.still_wrong:
             names = " and ".join(self.still_wrong)

@@ -1,0 +1,90 @@
+"""Two mistakes in the same numbers: likely pairs first, an edit and a mistake, rounding besides."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from flashlearn.explaining import diagnose
+from flashlearn.explaining.edits.echoes import Echoes
+from flashlearn.explaining.mistake_pairs import _nearest_first
+from flashlearn.explaining.predictions import Candidate, Predictions
+from flashlearn.judging.cases import run
+from flashlearn.lessons import find
+from flashlearn.outcome import Status
+from tests.corpus.entries import find_entries
+from tests.corpus.functions import function_from_text
+
+WALK = """
+def dq_in_one_walk(q, do, lse, tiles, alpha):
+    acc = torch.empty_like(q)
+    mean_key = torch.zeros_like(q)
+    delta = torch.zeros(q.shape[0], 1, dtype=q.dtype)
+    for k, v in tiles:
+        p = (alpha * (q @ k.mT) - lse.unsqueeze(1)).exp()
+        dp = do @ v.mT
+        acc = acc + (p * dp) @ k
+        mean_key = mean_key + p @ k
+        {delta}
+    return alpha * acc - alpha * delta * mean_key
+"""
+FULL, FLOOR = "range(tl.cdiv(S_k, BLOCK_K))", "range(S_k // BLOCK_K)"
+HALF = "tl.zeros((BLOCK_Q, BLOCK_D), k_ptr.dtype.element_ty)"
+
+
+def explained(exercise, text):
+    function = function_from_text(text, exercise.name)
+    return diagnose(exercise, run(exercise, function), function)
+
+
+def test_pairs_of_near_candidates_come_before_those_with_a_remote_one():
+    ordered = [Candidate((name,), torch.sin) for name in "abcd"]
+    pairs = [one.names[0] + other.names[0] for one, other in _nearest_first(ordered)]
+    assert pairs == ["ab", "ac", "ad", "bc", "bd", "cd"]
+
+
+def test_two_mistakes_that_both_show_in_every_case_are_found_within_the_budget():
+    (entry,) = find_entries("dq_kernel_causal", "two mistakes: own key hidden, delta not weighted by p")
+    exercise = find("dq_kernel_causal")
+    finding = diagnose(exercise, run(exercise, entry.function), entry.function)
+    assert set(finding.names) == {"delta subtracted after P", "mask hides the diagonal"}
+
+
+def test_an_edit_after_which_a_declared_mistake_is_all_that_is_left_is_one_of_two():
+    finding = explained(find("dq_in_one_walk"), WALK.format(delta="pass"))
+    assert finding.names == ("delta forgotten",) and "`torch.empty_like(q)`" in finding.sentence
+    assert "with `torch.zeros_like(q)` only the second mistake is left. (2)" in finding.sentence
+    assert finding.next_step.startswith("(1)") and "(2)" in finding.next_step
+
+
+def test_one_mistake_alone_is_not_called_two():
+    right_delta = "delta = delta + (p * dp).sum(-1, keepdim=True)"
+    assert "two mistakes" not in explained(find("dq_in_one_walk"), WALK.format(delta=right_delta)).sentence
+
+
+def test_an_echo_is_a_declared_mistake_or_a_multiple_and_neither_right_nor_the_answers_own():
+    exercise = find("dq_in_one_walk")
+    function = function_from_text(WALK.format(delta="pass"), exercise.name)
+    outcome = next(o for o in run(exercise, function) if o.status is Status.WRONG)
+    echoes = Echoes(exercise, outcome)
+    predictions = Predictions(exercise, [outcome])
+    declared = next(c for c in predictions.candidates() if c.names == ("delta forgotten",))
+    right = [check.expected for check in outcome.outputs]
+    assert echoes.hears(next(predictions.of(declared, outcome)))
+    assert echoes.hears([3 * x for x in right])
+    assert not echoes.hears(right) and not echoes.hears([check.got for check in outcome.outputs])
+    assert not echoes.hears([x + torch.linspace(0, 1, x.numel()).reshape(x.shape) for x in right])
+
+
+@pytest.mark.parametrize("half", [True, False])
+def test_a_sum_in_half_precision_is_seen_beside_a_mistake_that_is_much_larger(half):
+    (entry,) = find_entries("dq_kernel", "dq grows in k's dtype")
+    text = entry.text.replace(FULL, FLOOR)
+    text = text if half else text.replace(HALF, HALF.replace("k_ptr.dtype.element_ty", "tl.float32"))
+    assert FLOOR in text and (HALF in text) is half
+    context = {"delta_preprocess": entry.function.__globals__["delta_preprocess"]}
+    function = function_from_text(text, "dq_kernel", context=context)
+    exercise = find("dq_kernel")
+    finding = diagnose(exercise, run(exercise, function), function)
+    assert finding.names[0] == "the last, incomplete block of keys is left out"
+    assert ("rounded more than that explains" in finding.sentence) is half

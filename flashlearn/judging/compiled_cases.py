@@ -81,17 +81,21 @@ def fitting_inputs(drawn: Draws, cases: Iterable[Case]) -> list[Inputs]:
 
 def unfit_cautions(unfit: Sequence[Unfit]) -> tuple[Caution, ...]:
     """That these cases did not run on the GPU, and why: a sentence for each reason."""
-    found = {}
+    found = []
     for sentence in dict.fromkeys(one.sentence for one in unfit):
         names = [one.case.name for one in unfit if one.sentence == sentence]
-        subject = f"The case {names[0]} was" if len(names) == 1 else f"The cases {' and '.join(names)} were"
+        left_out = (
+            f"The case {names[0]} was not run" if len(names) == 1 else f"{len(names)} cases were not run"
+        )
+        listed = f": {'; '.join(names)}" if len(names) > 1 else ""
         if sentence:
-            found[sentence] = Caution(TOO_LARGE, f"{sentence} {subject} not run on this GPU.")
+            found.append(Caution(TOO_LARGE, f"{sentence} {left_out} on this GPU{listed}."))
         else:
-            free = memory.in_gib(memory.free_memory())
-            why = f"{subject} not run on this GPU, whose {free} of free memory are too small for that."
-            found[sentence] = Caution(SMALL_GPU, why)
-    return tuple(found.values())
+            what = f"this GPU's {memory.in_gib(memory.free_memory())} of free memory is too little for"
+            found.append(
+                Caution(SMALL_GPU, f"{left_out}, since {what} {'them' if listed else 'it'}{listed}.")
+            )
+    return tuple(found)
 
 
 def _run_case(exercise: Exercise, answer: Answer, case: Case, draws: Draws, tf32: bool) -> Outcome | Unfit:

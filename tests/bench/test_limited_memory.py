@@ -35,6 +35,21 @@ def test_a_process_is_limited_to_a_share_of_the_gpu_and_not_to_more_than_it_has(
         limited_memory.limit(20)
 
 
+def test_a_peak_before_timing_resets_torch_s_own_figure_counts(gpu, monkeypatch):
+    highest = [9 * GIB]
+    monkeypatch.setattr(torch.cuda, "max_memory_allocated", lambda: highest[0])
+    monkeypatch.setattr(torch.cuda, "reset_peak_memory_stats", lambda: None)
+    quiet = SimpleNamespace(cautions=())
+    report = SimpleNamespace(status=Status.PASS, passed=True, seconds=1.0, timing=None, card=quiet)
+
+    def check(exercise):
+        torch.cuda.reset_peak_memory_stats()
+        highest[0] = 2 * GIB
+        return report
+
+    assert limited_memory.measured(SimpleNamespace(name="timed"), check).peak == 8 * GIB
+
+
 def test_every_check_has_a_row_also_one_that_raises(gpu):
     note = SimpleNamespace(sentence="One case was not run: too little memory.")
     passing = SimpleNamespace(

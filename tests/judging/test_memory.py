@@ -154,7 +154,7 @@ def test_a_case_for_which_there_is_too_little_memory_is_left_out_and_costs_no_ve
     assert all(o.status is Status.PASS for o in outcomes)
     (caution,) = unfit_cautions(unfit)
     assert caution.sentence == (
-        f"The case {large.name} was not run on this GPU, whose 3 GiB of free memory are too small for that."
+        f"The case {large.name} was not run, since this GPU's 3 GiB of free memory is too little for it."
     )
 
 
@@ -166,6 +166,14 @@ def test_a_launcher_that_asks_for_much_has_crashed_and_one_that_asks_for_little_
     assert (first.status, first.message, unfit) == (Status.CRASHED, "The launcher asked.", [])
     answer.wanted = given
     assert run_compiled(ROW_SUM, answer, unfit=unfit)[:1] == [] and unfit[:1] == [Unfit(ROW_SUM.cases[0])]
+
+
+def test_several_cases_are_listed_in_one_sentence(small_gpu):
+    (caution,) = unfit_cautions([Unfit(case) for case in ROW_SUM.cases])
+    assert caution.sentence == (
+        "3 cases were not run, since this GPU's 3 GiB of free memory is too little for them: "
+        f"{'; '.join(case.name for case in ROW_SUM.cases)}."
+    )
 
 
 def test_a_kernel_whose_blocks_need_too_much_shared_memory_is_right_and_is_told_what_to_change():
@@ -180,11 +188,11 @@ def test_a_kernel_whose_blocks_need_too_much_shared_memory_is_right_and_is_told_
     unfit: list = []
     assert run_compiled(ROW_SUM, Large(ROW_SUM.reference, ROW_SUM), unfit=unfit) == []
     (caution,) = unfit_cautions(unfit)
-    names = " and ".join(case.name for case in ROW_SUM.cases)
+    names = "; ".join(case.name for case in ROW_SUM.cases)
     assert caution.sentence == (
         "A block of this kernel needs 288 KiB of shared memory. It can have 227 KiB on sm_90, 163 KiB on "
         "sm_80, and 99 KiB on sm_86, sm_89 and sm_120: make BLOCK_Q (now 64) or BLOCK_K (now 32) smaller, or "
-        f"use fewer stages. The cases {names} were not run on this GPU."
+        f"use fewer stages. 3 cases were not run on this GPU: {names}."
     )
 
 

@@ -185,7 +185,7 @@ delta_preprocess = Exercise(
     cases=(
         heads(16, 16, seed=1),
         heads(4, 2, seed=2),
-        heads(37, 24, B=2, H=3, seed=3),
+        heads(37, 24, B=3, H=2, seed=3),
         heads(100, 32, H=2, seed=4),
         heads(1, 64, seed=5),
         heads(64, 48, seed=6),
@@ -200,6 +200,7 @@ delta_preprocess = Exercise(
         heads(5, 80, H=2, seed=19),
         heads(3, 136, H=2, seed=20),
         heads(300, 3, seed=21),
+        heads(3, 65, seed=22),
         heads(1024, 64, B=32, H=8, dtype=FP16, seed=15, gpu=True),
         heads(500, 64, B=32, H=8, dtype=BF16, layout="[B, S, H, D]", seed=16, gpu=True),
         heads(999, 96, B=3, H=5, dtype=FP16, layout="D outside", data="do", seed=17, gpu=True),

@@ -196,6 +196,7 @@ CASES = (
     rows(4, 200, torch.float16, data="far above zero", seed=19, note="near 100"),
     rows(1, 2100, seed=24, note="a long row"),
     rows(66, 3, seed=25, note="many rows"),
+    rows(5, 1, data="beyond −10⁶", seed=26, note="one column near −3·10⁶"),
     rows(4096, 32000, torch.float16, seed=20, gpu=True),
     rows(999, 3001, torch.bfloat16, layout="transposed", seed=21, gpu=True),
     rows(64, 100000, magnitude=30.0, seed=22, gpu=True, note="around ±30"),

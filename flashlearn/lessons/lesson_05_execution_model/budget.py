@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import sympy as sp
 import torch
 
@@ -160,9 +162,16 @@ MISTAKES = {
 }
 
 
+_SMALLER = {  # where a few bytes decide how many blocks fit
+    f"H100 with {size:,} bytes": dataclasses.replace(device.GPUS["H100"], shared_per_sm=size)
+    for size in (102_336, 93_200, 93_136)
+}
+_GPUS = {**device.GPUS, **_SMALLER}
+
+
 def budget_inputs(case: Case, generator: torch.Generator) -> Inputs:
     """The case's numbers, and the GPU that its `data` names."""
-    return {name: sp.Integer(case.sizes[name]) for name in BUDGET_ARGUMENTS} | {"gpu": device.GPUS[case.data]}
+    return {name: sp.Integer(case.sizes[name]) for name in BUDGET_ARGUMENTS} | {"gpu": _GPUS[case.data]}
 
 
 def _case(gpu: str, shape: str, size: int, buffers: int, warps: int, registers: int, why: str = "") -> Case:
@@ -181,6 +190,7 @@ CASES = (
     _case("H100", "16×16×16", 2, 2, 1, 40),
     _case("A100", "64×64×16", 2, 2, 4, 64),  # a multiple of 8 is not rounded
     _case("H100", "128×256×64", 4, 3, 8, 255, ": too large"),
+    _case("H100 with 102,336 bytes", "64×64×32", 2, 3, 4, 40),  # four blocks lack 64 bytes
 )
 
 FRESH = (
@@ -191,6 +201,8 @@ FRESH = (
     _case("A100", "16×16×16", 2, 2, 1, 24),  # more blocks would fit than an SM may hold
     _case("H100", "64×32×16", 2, 2, 16, 20),  # few registers, many warps
     _case("H100", "256×128×64", 4, 4, 8, 200, ": too large"),
+    _case("H100 with 93,200 bytes", "32×64×16", 2, 4, 4, 40),  # seven blocks, and 16 bytes are left
+    _case("H100 with 93,136 bytes", "32×64×16", 2, 4, 4, 40),  # seven blocks lack 48 bytes
 )
 """Further blocks, at which an edit of a wrong answer must be right to be believed."""
 

@@ -18,7 +18,7 @@ from flashlearn.lessons.lesson_06_flash_forward.forward_cases import (
     sdpa_flash_causal,
 )
 from flashlearn.lessons.shared import quantities, readouts, reference
-from flashlearn.lessons.shared.attention_cases import ON_A_GPU, REAL_SIZES, TIMING, score_count
+from flashlearn.lessons.shared.attention_cases import ON_A_GPU, REAL_SIZES, TILE_EDGES, TIMING, score_count
 from flashlearn.lessons.shared.attention_mistakes.causal_forward import causal_forward
 from flashlearn.lessons.shared.faulty_formulas.faults import faulty_formula
 from flashlearn.lessons.shared.faulty_formulas.forward import scan
@@ -33,7 +33,7 @@ flash_forward_causal = Exercise(
     signature="(q, k, v, alpha) -> (o, lse)",
     outputs=("o", "lse"),
     inputs=head_inputs,
-    cases=(*BOTH, LOW_FIRST_ROW, *ON_A_GPU),
+    cases=(*BOTH, LOW_FIRST_ROW, *TILE_EDGES, *ON_A_GPU),
     judged=HowJudged(
         reference=functools.partial(reference.attention_forward, causal=True),
         twins=tuple(functools.partial(formula, causal=True) for formula in SAME_PRECISION),

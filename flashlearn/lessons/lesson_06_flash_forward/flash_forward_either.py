@@ -35,6 +35,7 @@ from flashlearn.lessons.shared import quantities, readouts, reference
 from flashlearn.lessons.shared.attention_cases import (
     ON_A_GPU,
     REAL_SIZES,
+    TILE_EDGES,
     TIMING,
     attention_case,
     score_count,
@@ -103,9 +104,9 @@ CASES = (
         )
     ),
     flagged(LOW_ROWS, False),
-    flagged(LOW_FIRST_ROW, True),
+    *(flagged(case, True) for case in (LOW_FIRST_ROW, *TILE_EDGES)),
 )
-"""The cases of both kernels without the long ones, every second one causal, and the low rows of each."""
+"""The cases of both kernels without the long ones, every second one causal, and what only one of them has."""
 
 
 def either_inputs(case: Case, generator: torch.Generator) -> Inputs:

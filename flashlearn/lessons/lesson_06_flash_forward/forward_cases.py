@@ -16,18 +16,19 @@ from flashlearn.lessons.shared.attention_cases import (
     WIDE,
     attention_case,
     forward_inputs,
+    heads_innermost,
     products_work,
 )
 from flashlearn.lessons.shared.hidden_tiles import hidden_tiles
 from flashlearn.lessons.shared.tiled_twins import ORDERS, forward_in_tiles
 from flashlearn.running.answer import Answer
 
-LAYOUTS = "three layouts"  # q contiguous, k as a projection leaves it, v with D and S exchanged in memory
+LAYOUTS = "three layouts"  # q contiguous, k [B, S, D, H] in memory, v with D and S exchanged in memory
 
 FALLING = "scores falling by 120"  # those of the keys from 128 on: between two tiles of 16 to 128 keys
 
 SINGLE = (  # a query per head; six heads, since the error of one number alone is luck
-    attention_case(1, 1, 16, B=2, H=3, magnitude=100.0, seed=2),  # scores to −20,000
+    attention_case(1, 1, 16, B=2, H=3, magnitude=3000.0, seed=2),  # scores to −10⁷
     attention_case(1, 37, 16, B=2, H=3, seed=6),
 )
 LARGE = (
@@ -40,14 +41,14 @@ BOTH = (
     *SINGLE,
     *LARGE,
     attention_case(4, 3, 2, seed=60),  # the running example's sizes: D below 16
-    attention_case(20, 37, 16, B=2, H=3, data=LAYOUTS, seed=61),
+    attention_case(20, 37, 16, B=3, H=2, data=LAYOUTS, seed=61),
     dataclasses.replace(
         attention_case(20, 37, 16, magnitude=10.0, data="negative alpha", seed=62),
         name="S 20 × 37, D 16, values ×10, negative alpha",
     ),
     attention_case(8, 200, 16, data=FALLING, seed=64),  # exp(120) is more than fp32 holds
-    attention_case(2, 1030, 16, seed=65),  # more keys, and more queries, than fit in one block
-    attention_case(270, 3, 16, seed=66),
+    attention_case(2, 1025, 16, seed=65),  # the last tile has one key, whatever its size
+    attention_case(270, 3, 16, seed=66),  # more queries than fit in one block
     *WIDE,
 )
 LOW_ROWS = attention_case(20, 1, 16, magnitude=10.0, seed=63)  # their only score is far below zero
@@ -61,8 +62,7 @@ def head_inputs(case: Case, generator: torch.Generator) -> Inputs:
     """
     given = forward_inputs(case, generator)
     if case.data == LAYOUTS:
-        given["k"] = given["k"].transpose(1, 2).contiguous().transpose(1, 2)
-        given["v"] = given["v"].mT.contiguous().mT
+        given |= {"k": heads_innermost(given["k"]), "v": given["v"].mT.contiguous().mT}
     if case.data == FALLING:
         step = torch.where(torch.arange(case.sizes["S_k"]) < 128, 60.0, -60.0)
         given["q"][..., 0], given["k"][..., 0] = 1.0, step / given["alpha"]

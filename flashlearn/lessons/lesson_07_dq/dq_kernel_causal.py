@@ -7,7 +7,13 @@ from flashlearn.lessons.lesson_07_dq.dq_alone import SIGNATURE, only_dq
 from flashlearn.lessons.lesson_07_dq.faulty_kernels import kernel_mistakes
 from flashlearn.lessons.shared import backward_cases as backward
 from flashlearn.lessons.shared import quantities, readouts, reference
-from flashlearn.lessons.shared.attention_cases import REAL_SIZES, TIMING, products_work, score_count
+from flashlearn.lessons.shared.attention_cases import (
+    REAL_SIZES,
+    TILE_EDGES,
+    TIMING,
+    products_work,
+    score_count,
+)
 from flashlearn.lessons.shared.attention_mistakes.causal_gradients import causal_only
 from flashlearn.lessons.shared.attention_mistakes.dq import dq
 from flashlearn.lessons.shared.faulty_formulas.faults import faulty_formula
@@ -47,7 +53,7 @@ dq_kernel_causal = Exercise(
     signature=SIGNATURE,
     outputs=("dq",),
     inputs=backward.causal_backward_inputs,
-    cases=backward.MANY_KEYS,
+    cases=(*backward.MANY_KEYS, *TILE_EDGES),
     judged=HowJudged(
         reference=only_dq(reference.attention_gradients, causal=True),
         twins=backward.twins(only_dq, causal=True),

@@ -7,7 +7,13 @@ from flashlearn.lessons.lesson_08_dk_dv.dk_dv_alone import SIGNATURE, only_dk_dv
 from flashlearn.lessons.lesson_08_dk_dv.faulty_kernels import kernel_mistakes
 from flashlearn.lessons.shared import backward_cases as backward
 from flashlearn.lessons.shared import quantities, readouts, reference
-from flashlearn.lessons.shared.attention_cases import REAL_SIZES, TIMING, products_work, score_count
+from flashlearn.lessons.shared.attention_cases import (
+    REAL_SIZES,
+    TILE_EDGES,
+    TIMING,
+    products_work,
+    score_count,
+)
 from flashlearn.lessons.shared.attention_mistakes.causal_gradients import causal_only
 from flashlearn.lessons.shared.attention_mistakes.dkv import dkv
 from flashlearn.lessons.shared.faulty_formulas.faults import faulty_formula
@@ -54,7 +60,7 @@ dkv_kernel_causal = Exercise(
     signature=SIGNATURE,
     outputs=("dk", "dv"),
     inputs=backward.causal_backward_inputs,
-    cases=backward.MANY_QUERIES,
+    cases=(*backward.MANY_QUERIES, *TILE_EDGES),
     judged=HowJudged(
         reference=only_dk_dv(reference.attention_gradients, causal=True),
         twins=backward.twins(only_dk_dv, causal=True),

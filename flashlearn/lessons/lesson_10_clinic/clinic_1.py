@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from flashlearn.exercise import Mistake
 from flashlearn.lessons.lesson_10_clinic.patient_exercises import (
+    CASES,
+    LOW_AND_RAGGED,
     backward_patient,
     wrong_cure,
 )
@@ -47,5 +49,6 @@ clinic_1 = backward_patient(
     (0, 1, 2),
     products=5,
     atomics=True,
+    cases=(*CASES, *LOW_AND_RAGGED),
     mistakes=MISTAKES,
 )

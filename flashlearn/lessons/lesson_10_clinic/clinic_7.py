@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from flashlearn.exercise import Mistake
 from flashlearn.lessons.lesson_10_clinic.patient_exercises import (
+    CASES,
+    LOW_AND_RAGGED,
     backward_patient,
     wrong_cure,
 )
@@ -65,5 +67,6 @@ clinic_7 = backward_patient(
     "All tests pass, and the model trains worse",
     (0,),
     products=3,
+    cases=(*CASES, *LOW_AND_RAGGED),
     mistakes=MISTAKES,
 )

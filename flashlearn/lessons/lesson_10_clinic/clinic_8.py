@@ -6,6 +6,7 @@ from flashlearn.exercise import Mistake
 from flashlearn.lessons.lesson_10_clinic.patient_exercises import (
     CASES,
     LARGE_V,
+    LOW_SCORES,
     forward_patient,
     wrong_cure,
 )
@@ -56,6 +57,6 @@ MISTAKES = {
 clinic_8 = forward_patient(
     8,
     "Infinite for large values in fp16",
-    cases=(*CASES, *LARGE_V),
+    cases=(*CASES, *LARGE_V, *LOW_SCORES),
     mistakes=MISTAKES,
 )

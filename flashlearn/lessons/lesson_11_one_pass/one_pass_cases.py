@@ -15,6 +15,7 @@ from flashlearn.lessons.shared.attention_cases import (
     BF16,
     FP16,
     REAL_SIZES,
+    TILE_EDGES,
     TIMING,
     attention_case,
     products_work,
@@ -35,9 +36,14 @@ def one_pass_inputs(case: Case, generator: torch.Generator) -> Inputs:
     return {**backward.backward_inputs(plain, generator, causal), "causal": causal}
 
 
+def causal_case(case: Case) -> Case:
+    """The case under a causal mask."""
+    return dataclasses.replace(case, name=f"{case.name}, causal", data="causal")
+
+
 COMMON = (
     attention_case(16, 16, 16, seed=1),
-    attention_case(1, 1, 16, B=2, H=3, seed=2),
+    attention_case(1, 1, 16, B=3, H=2, seed=2),
     attention_case(18, 18, 16, B=2, H=2, data="causal", seed=3),
     attention_case(64, 100, 32, data="causal", seed=4),
     attention_case(100, 64, 32, data="causal", seed=5),  # 36 queries see no key
@@ -46,10 +52,11 @@ COMMON = (
     attention_case(37, 64, 32, dtype=BF16, data="causal", seed=10),
     attention_case(33, 20, 16, H=2, layout="strided", data="causal", seed=11),
     attention_case(64, 37, 24, data="negative alpha", seed=12),
-    attention_case(20, 33, 16, H=2, data="each tensor laid out its own way", seed=51),
+    attention_case(20, 33, 16, B=2, H=2, data="each tensor laid out its own way", seed=51),
     attention_case(40, 48, 32, dtype=FP16, data="one column of V is 64", seed=52),
     attention_case(18, 37, 16, data="scores near −120", seed=55),
     attention_case(5, 7, 136, data="causal", seed=14, compiled=False),  # D beyond 64 and 128
+    *(causal_case(case) for case in TILE_EDGES),
     *(
         attention_case(S, S, 64, B=8, H=8, dtype=dtype, data=data, seed=30 + S, gpu=True)
         for S, dtype, data in (

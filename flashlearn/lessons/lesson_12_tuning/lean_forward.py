@@ -7,7 +7,7 @@ import dataclasses
 from flashlearn import compiler
 from flashlearn.exercise import Earlier, HowExplained, HowTimed
 from flashlearn.lessons.lesson_12_tuning import tuned_forward as tuned
-from flashlearn.lessons.lesson_12_tuning.tuned_cases import COMMON, TIMED
+from flashlearn.lessons.lesson_12_tuning.tuned_cases import COMMON, EDGES, TIMED
 from flashlearn.lessons.shared.attention_cases import BF16, FP16, attention_case
 from flashlearn.lessons.shared.grouped_cases import flagged
 from flashlearn.observation import Launch
@@ -59,6 +59,7 @@ CASES = (
     *(c for c in COMMON if not c.gpu and (c.sizes["S_k"] in (16, 48) or c.sizes["D"] == 128)),
     flagged(attention_case(24, 40, 32, dtype=BF16, seed=18), True),
     flagged(attention_case(20, 40, 16, data="negative alpha", seed=19), False),
+    *EDGES,
     flagged(attention_case(24, 100, 32, seed=20), False),
     flagged(attention_case(20, 150, 32, dtype=FP16, seed=21), True),
 )

@@ -158,6 +158,7 @@ CASES = (
     ),
     flagged(attention_case(12, 20, 16, H=2, data="alpha 0", seed=16), True),
     flagged(attention_case(37, 64, 16, magnitude=10.0, seed=17), False),
+    flagged(attention_case(1, 1, 16, B=2, H=3, magnitude=3000.0, seed=22), False),  # scores to −10⁷
 )
 
 

@@ -211,7 +211,10 @@ CASES = (
     attention_case(33, 90, 64, H=2, dtype=FP16, layout="strided", data="causal", seed=9),
     attention_case(64, 37, 64, dtype=BF16, data="negative alpha", seed=10),
     attention_case(40, 48, 64, dtype=FP16, data="one column of V is 64", seed=11),
-    attention_case(20, 33, 64, H=2, dtype=FP16, data="each tensor laid out its own way", seed=12),
+    attention_case(20, 33, 64, B=2, H=2, dtype=FP16, data="each tensor laid out its own way", seed=12),
+    attention_case(
+        129, 130, 64, dtype=FP16, data="causal", seed=14
+    ),  # a block of keys whose first query ends a block
     *(
         attention_case(S, S, D, B=4, H=8, dtype=dtype, data=data, seed=30 + S, gpu=True)
         for S, D, dtype, data in (

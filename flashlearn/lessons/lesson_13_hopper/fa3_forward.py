@@ -223,10 +223,13 @@ CASES = (
     attention(130, 300, 64, True, seed=4),  # the second 64 queries see a block more than the first
     attention(110, 70, 64, True, dtype=FP16, seed=5),  # 40 queries see no key
     attention(70, 150, 64, True, H=4, H_k=2, layout="strided", seed=6),
-    attention(33, 140, 64, False, H=2, data=LAYOUTS, seed=7),
+    attention(33, 140, 64, False, B=2, H=2, data=LAYOUTS, seed=7),
     attention(65, 200, 128, True, seed=8),
     attention(64, 37, 64, False, dtype=FP16, data="negative alpha", seed=9),
     attention(80, 400, 64, False, magnitude=3.0, seed=10),
+    attention(129, 130, 64, True, seed=112),  # a tile begins with the last key that is seen
+    attention(2, 128, 64, True, seed=12),  # a tile of which only the last key is hidden
+    attention(1, 1, 64, False, B=2, H=3, magnitude=3000.0, seed=13),  # scores to −10⁷
     *ON_A_GPU,
 )
 TIMED = attention(4096, 4096, 128, False, B=4, H=16, gpu=True, seed=40)

@@ -9,6 +9,7 @@ from flashlearn.kernels.gluon import tma_copy as tma_copy_kernels
 from flashlearn.lessons.lesson_13_hopper import formulas
 from flashlearn.lessons.lesson_13_hopper.edited_kernels import EditedKernel
 from flashlearn.lessons.lesson_13_hopper.matrices import HOPPER, matrix, matrix_case
+from flashlearn.lessons.lesson_13_hopper.other_tiles import not_only_for_squares
 from flashlearn.lessons.shared.faulty_formulas.faults import faulty_formula
 from flashlearn.lessons.shared.variants import Edits
 
@@ -117,7 +118,13 @@ tma_copy = Exercise(
         matrix_case(4096, 4096, BF16, seed=10, gpu=True),
         matrix_case(1000, 3001, seed=11, gpu=True),
     ),
-    judged=HowJudged(needs=HOPPER, reference=formulas.copied, accumulates=False, work=moved_twice),
+    judged=HowJudged(
+        needs=HOPPER,
+        reference=formulas.copied,
+        accumulates=False,
+        work=moved_twice,
+        review=not_only_for_squares("tma_copy", ("x",), (64, 32)),
+    ),
     explained=HowExplained(mistakes=MISTAKES),
     timed=HowTimed(
         peer=torch.clone, peer_name="torch_clone", case=matrix_case(8192, 8192, BF16, seed=12, gpu=True)

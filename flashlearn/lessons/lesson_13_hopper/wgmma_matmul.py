@@ -9,6 +9,7 @@ from flashlearn.kernels.gluon import wgmma_matmul as wgmma
 from flashlearn.lessons.lesson_13_hopper import formulas
 from flashlearn.lessons.lesson_13_hopper.edited_kernels import EditedKernel
 from flashlearn.lessons.lesson_13_hopper.matrices import HOPPER, matrices
+from flashlearn.lessons.lesson_13_hopper.other_tiles import not_only_for_squares
 from flashlearn.lessons.lesson_13_hopper.products import FENCE, FULL_AT, PRODUCTS, TIMED, multiplied
 from flashlearn.lessons.shared.faulty_formulas.faults import faulty_formula
 from flashlearn.lessons.shared.variants import Edits
@@ -137,7 +138,11 @@ wgmma_matmul = Exercise(
     inputs=matrices,
     cases=PRODUCTS,
     judged=HowJudged(
-        needs=HOPPER, reference=formulas.product, twins=(formulas.product_by_steps,), work=multiplied
+        needs=HOPPER,
+        reference=formulas.product,
+        twins=(formulas.product_by_steps,),
+        work=multiplied,
+        review=not_only_for_squares("wgmma_matmul", ("a", "b"), (128, 64, 64)),
     ),
     explained=HowExplained(mistakes=MISTAKES),
     timed=HowTimed(peer=torch.matmul, peer_name="torch_matmul", case=TIMED),

@@ -203,11 +203,15 @@ fp8_forward = Exercise(
         masked_case(64, 100, 32, True, H=2, seed=2),
         masked_case(150, 300, 32, True, data="blocks that differ", seed=3),
         masked_case(100, 64, 32, True, seed=4),  # 36 queries see no key
-        masked_case(37, 160, 24, False, layout="strided", H=2, seed=5),
+        masked_case(37, 160, 24, False, layout="strided", B=2, H=2, seed=22),
         masked_case(1, 37, 16, True, seed=6),
         masked_case(64, 37, 16, False, data="negative alpha", seed=7),
         masked_case(70, 280, 64, False, dtype=FP16, data="blocks that differ", seed=8),
         masked_case(65, 65, 128, True, dtype=BF16, seed=9),
+        masked_case(129, 130, 32, True, seed=129),  # a tile begins with the last key that is seen
+        masked_case(2, 128, 16, True, seed=17),  # a tile of which only the last key is hidden
+        masked_case(20, 280, 136, False, seed=15, compiled=False),  # smaller tiles
+        masked_case(1, 1, 16, False, B=2, H=3, magnitude=3000.0, seed=16),  # scores to −10⁷
         masked_case(1024, 1024, 128, True, dtype=BF16, B=2, H=4, gpu=True, seed=10),
         masked_case(1000, 1500, 64, False, dtype=BF16, B=2, H=4, gpu=True, seed=11),
     ),

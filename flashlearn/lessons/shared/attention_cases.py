@@ -63,6 +63,10 @@ SHARED = (
 WIDE = (attention_case(5, 7, 80, seed=13), attention_case(3, 5, 136, seed=14, compiled=False))
 """D beyond the 64 and the 128 that people write into a kernel. Compilers take long for 136 in fp32."""
 
+TILE_EDGES = (attention_case(64, 193, 16, seed=15), attention_case(9, 135, 16, seed=16))
+"""For causal exercises, with blocks of 16 to 128. In the first case the last key that a block of queries
+sees is the first of its tile; in the second the last key of a tile is all that the first query misses."""
+
 ON_A_GPU = tuple(
     attention_case(S, S, 64, B=32, H=8, dtype=dtype, seed=30 + i, gpu=True)
     for i, (S, dtype) in enumerate([(128, FP16), (500, FP16), (1024, FP16), (500, BF16)])
@@ -112,6 +116,11 @@ def _draw(case: Case, length: str, generator: torch.Generator) -> Tensor:
     if case.layout == "strided":  # [B, S, H, D] in memory, as a projection leaves it
         return values.transpose(1, 2).contiguous().transpose(1, 2)
     return values
+
+
+def heads_innermost(x: Tensor) -> Tensor:
+    """The same numbers [B, H, S, D], with those of the heads side by side in memory: [B, S, D, H]."""
+    return x.permute(0, 2, 3, 1).contiguous().permute(0, 3, 1, 2)
 
 
 def pairs(inputs: Inputs, causal: bool = False) -> float:

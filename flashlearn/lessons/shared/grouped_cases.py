@@ -18,10 +18,10 @@ from torch.nn.attention import SDPBackend
 from flashlearn.exercise import Case, Grade, Inputs, Work
 from flashlearn.kernels import torch_attention
 from flashlearn.lessons.shared import backward_cases, grouped, quantities, reference, tiled_twins
-from flashlearn.lessons.shared.attention_cases import by_heads, products_work
+from flashlearn.lessons.shared.attention_cases import by_heads, heads_innermost, products_work
 
 LAYOUTS = "three layouts"
-"""Each of q, k and v is laid out in its own way."""
+"""Each of q, k, v and do is laid out in its own way."""
 FORWARD_GRADES = (
     Grade("bronze", 0.5, "sdpa_flash"),
     Grade("silver", 1.0, "sdpa_flash"),
@@ -46,7 +46,7 @@ def forward_inputs(case: Case, generator: torch.Generator) -> Inputs:
         for H, S in (("H", "S_q"), ("H_k", "S_k"), ("H_k", "S_k"))
     )
     if case.data == LAYOUTS:
-        k, v = k.transpose(1, 2).contiguous().transpose(1, 2), v.mT.contiguous().mT
+        k, v = heads_innermost(k), v.mT.contiguous().mT
     signs = {"negative alpha": -1.0, "alpha 0": 0.0}
     alpha = signs.get(case.data, 1.0) / math.sqrt(sizes["D"])
     return {"q": q, "k": k, "v": v, "causal": bool(sizes["causal"]), "alpha": alpha}
@@ -94,6 +94,8 @@ def backward_inputs(case: Case, generator: torch.Generator) -> Inputs:
     """q, k, v, o, do, lse, causal, alpha: the forward pass's results, and the loss's derivative by O."""
     given = forward_inputs(case, generator)
     do = _draw(case, tuple(given["q"].shape), generator)
+    if case.data == LAYOUTS:
+        do = do.permute(3, 2, 0, 1).contiguous().permute(2, 3, 1, 0)
     wide = {name: given[name].float() for name in "qkv"}
     attend = functools.partial(by_heads, reference.attention_forward)
     o, lse = grouped.forward(attend)(**wide, causal=given["causal"], alpha=given["alpha"])

@@ -11,7 +11,7 @@ from torch import Tensor
 from flashlearn.exercise import Case
 from flashlearn.lessons.shared.cases import build_case
 
-SHIFTS = {"far below zero": -200.0, "far above zero": 100.0, "at the far end": -20000.0}
+SHIFTS = {"far below zero": -200.0, "far above zero": 100.0, "at the far end": -20000.0, "beyond −10⁶": -3e6}
 """What the case's `data` adds to every score."""
 
 

@@ -26,6 +26,8 @@ def rounded_besides(search: Search) -> Finding | None:
     finding = search.finding
     if finding is None or finding.partial or not 1 < finding.fits == finding.of:
         return None
+    if len(finding.names) != 1:
+        return None  # what one of two mistakes gives alone says nothing of the rounding
     named = next((f for f in (finding, *finding.parts) if isinstance(f.kind, Declared)), None)
     mistake = search.exercise.all_mistakes.get(named.mistake) if named is not None else None
     if mistake is None or mistake.wrong is None or named.kind.scope is not None:

@@ -14,6 +14,7 @@ from flashlearn.explaining.declared_mistakes import find_declared
 from flashlearn.explaining.edits.address_slice import address_slice
 from flashlearn.explaining.edits.avoidance import stays_inside_alone
 from flashlearn.explaining.edits.generation import edits_of
+from flashlearn.explaining.edits.naturalness import Naturalness, naturalness
 from flashlearn.explaining.edits.ranking import Hints, ranked
 from flashlearn.explaining.edits.search import edit_finding, lines_within
 from flashlearn.explaining.edits.verification import NumericTrial
@@ -33,7 +34,7 @@ MAX_TRIED = 3
 the numbers of the cases that stopped."""
 
 SECOND_EDIT_WORK = 450.0
-"""Work that the search for a second edit may take."""
+"""Work that the search for a second edit may take; half of it after the second of the first edits."""
 
 
 def find_edit_and_mistake(
@@ -64,6 +65,8 @@ def find_edit_and_mistake(
         text = edit.applied(sections[i].text)
         if not edit.kind.moves_access or stays_inside_alone(edit) or not trial.stopped():
             continue
+        if naturalness(sections[i].text, edit) is not Naturalness.NATURAL:
+            continue
         if all(trial.completes(i, text, outcome) for outcome in trial.stopped()):
             compared += 1
             if shown and not _show(exercise, trial.judged(i, text, trial.stopped()), shown):
@@ -73,7 +76,8 @@ def find_edit_and_mistake(
             explains_all = mistake is not None and mistake.mistake in exercise.explained.mistakes
             if not explains_all or mistake.partial or mistake.fits < mistake.of:
                 section = replace(sections[i], text=text)
-                mistake = None if shown else _second_edit(exercise, answer, after, i, section)
+                work = SECOND_EDIT_WORK / compared
+                mistake = None if shown else _second_edit(exercise, answer, after, i, section, work)
             if mistake is not None:
                 first, count = edit_finding(trial.wrong, sections[i], edit), len(trial.wrong)
                 return Finding(EditAndMistake((first, mistake)), first.place, count, count)
@@ -88,17 +92,24 @@ def _show(exercise: Exercise, stopped: Sequence[Outcome], mistake: str) -> bool:
 
 
 def _second_edit(
-    exercise: Exercise, answer: Answer, outcomes: Sequence[Outcome], number: int, section: Section
+    exercise: Exercise,
+    answer: Answer,
+    outcomes: Sequence[Outcome],
+    number: int,
+    section: Section,
+    work: float,
 ) -> Finding | None:
     """The finding that a second edit, of the section after the first, repairs what is still wrong."""
     trial = NumericTrial(exercise, answer, outcomes)
-    trial.left = SECOND_EDIT_WORK
+    trial.left = work
     edits = ((number, edit) for edit in edits_of(section.text))
     hints = Hints(divergence=[None] * (number + 1))
     for _, edit in ranked(edits, outcomes, hints) if trial.wrong else ():
         if trial.left <= 0:
             return None
         if len(trial.wrong) == 1 and trial.by_chance(edit):
+            continue
+        if naturalness(section.text, edit) is not Naturalness.NATURAL:
             continue
         text = edit.applied(section.text)
         if trial.repaired(number, text) == trial.bad and trial.generalises(number, text, trial.bad):

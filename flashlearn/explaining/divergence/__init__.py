@@ -12,6 +12,7 @@ from __future__ import annotations
 import linecache
 import re
 from collections.abc import Callable
+from dataclasses import replace
 
 import torch
 
@@ -19,6 +20,7 @@ from flashlearn.exercise import Exercise
 from flashlearn.explaining.divergence.facts import finding_of
 from flashlearn.explaining.divergence.replay import Replay, Work
 from flashlearn.explaining.divergence.search import Departure, first_departure
+from flashlearn.explaining.findings.first_divergence import FirstDivergence
 from flashlearn.outcome import Finding, Outcome, Status
 from flashlearn.running.answer import Answer, answering
 
@@ -44,7 +46,11 @@ def first_divergence(
             continue
         found = first_departure(replay, quantities)
         if found is not None:
-            return None if _unmasked_in_one_call(found) else finding_of(found, quantities, replay)
+            finding = finding_of(found, quantities, replay)
+            if _unmasked_in_one_call(found) and isinstance(finding.kind, FirstDivergence):
+                function = found.reading.event.site.function
+                return Finding(replace(finding.kind, function=function), None)
+            return finding
     return None
 
 

@@ -48,7 +48,8 @@ class FirstDivergence(FindingKind):
     It assigns `variable`, or is `stored`; it should make `quantity` (or a multiple, `times` it), or its
     `rows` from … to …, of the names in `agrees`, which are right. `besides` are names that it reads as well,
     each with what it is. `before` is the last tile in which everything was right. A line that `loads` it
-    loads something "given", or "made" before.
+    loads something "given", or "made" before. A `function` is called in several lines, not all of them
+    without a mask.
     """
 
     name = "first divergence"
@@ -67,10 +68,12 @@ class FirstDivergence(FindingKind):
     besides: tuple[tuple[str, str], ...]
     instead: Instead | None
     loads: str = ""
+    function: str = ""
 
     def wording(self) -> Wording:
         """Where everything still agreed, and what came out instead of what."""
-        where = f"in tile {tile_words(self.tile)}, line {self.line}, {self._subject()}"
+        within = f" of {self.function}" if self.function else ""
+        where = f"in tile {tile_words(self.tile)}, line {self.line}{within}, {self._subject()}"
         start = (
             f"Through tile {tile_words(self.before)} everything agrees; " if self.before is not None else ""
         )
@@ -80,6 +83,11 @@ class FirstDivergence(FindingKind):
     def _step(self) -> str:
         """What to look at, by what came out."""
         kind = self.instead.kind if self.instead is not None else ""
+        if self.function:
+            return (
+                f"{self.function} is called in several lines: which of these calls takes this tile, and "
+                "should it apply the mask?"
+            )
         if kind == "multiple":
             return "Which line applies this factor, or leaves it out: this one, or one before it?"
         if kind == "power":

@@ -72,7 +72,7 @@ def test_a_function_that_is_called_with_and_without_a_mask_is_not_blamed_for_the
     exercise, function = find("flash_forward_causal"), made(SPLIT, *HELPED)
     outcome = run_observed(exercise, function, attention_case(37, 70, 16, seed=3))
     found = first_divergence(exercise, function, [outcome])
-    assert found is None or "x = tl.dot" not in found.place.text
+    assert found is None or found.place is None or "x = tl.dot" not in found.place.text
 
 
 def test_padding_along_d_counts_in_scores():
@@ -89,4 +89,4 @@ def test_padding_along_d_counts_in_scores():
     exercise, function = find("flash_forward"), made(wide)
     outcome = run_observed(exercise, function, attention_case(37, 70, 16, seed=3))
     found = first_divergence(exercise, function, [outcome])
-    assert found is not None and "beyond the last component of a row counts in `x`" in found.sentence, found
+    assert found is not None and "up to the last component of a row" in found.sentence, found

@@ -2,18 +2,65 @@
 
 from __future__ import annotations
 
+from flashlearn.exercise import Kind
+from flashlearn.explaining.edits.names import CONSTANT, OTHER_NAME
+from flashlearn.explaining.edits.operators import OPERAND_ORDER, OPERATOR, SIGN
 from flashlearn.explaining.edits.search import find_edit
-from flashlearn.explaining.findings.edits import AndOneEdit, OneEdit
+from flashlearn.explaining.findings.declared import Declared
+from flashlearn.explaining.findings.edits import AndOneEdit, DeclaredInLine, OneEdit
 from flashlearn.explaining.findings.outputs import EachOutput, Outputs
 from flashlearn.explaining.findings.symbolic import ErrorPattern
+from flashlearn.explaining.matching import has_wrong_numbers
 from flashlearn.explaining.stage import Search
 from flashlearn.outcome import Finding, Status
+
+FORMULAS = (Kind.SYMBOLIC, Kind.TORCH)
+
+LINE_RUNS = 200
+"""Runs in the search for the line of a mistake that has a name already."""
+
+SLIPS = (SIGN, OPERATOR, OPERAND_ORDER, OTHER_NAME, CONSTANT)
+"""Kinds of edits of one sign, name or number."""
+
+
+def line_of_declared(search: Search) -> Finding | None:
+    """A declared mistake with the edit that takes it back, if there is a single one.
+
+    Where only NaN speaks for the mistake, an edit of one sign, name or number takes its place.
+    """
+    finding, exercise = search.finding, search.exercise
+    if exercise.kind not in FORMULAS or finding is None or finding.partial:
+        return None
+    whole = isinstance(finding.kind, Declared) and (
+        not finding.kind.scope or finding.kind.scope.kind == "outputs"
+    )
+    if not whole or finding.place is not None:
+        return None
+    edit = find_edit(exercise, search.answer, search.outcomes, runs=LINE_RUNS)
+    if edit is None or not isinstance(edit.kind, OneEdit) or edit.kind.doubt:
+        return None
+    if exercise.kind is Kind.TORCH and edit.kind.edit_kind in SLIPS and not _has_numbers(search):
+        return edit
+    return Finding(DeclaredInLine((finding, edit)), edit.place, finding.fits, finding.of)
+
+
+def _has_numbers(search: Search) -> bool:
+    """Whether some output has finite numbers that are wrong."""
+    return any(has_wrong_numbers(check) for o in search.wrong for check in o.outputs)
+
+
+def edit_of_crash(search: Search) -> Finding | None:
+    """The edit that makes everything right where a formula in torch stops with an error."""
+    statuses = {o.status for o in search.outcomes}
+    if search.exercise.kind is not Kind.TORCH or not statuses <= {Status.WRONG, Status.CRASHED, Status.PASS}:
+        return None
+    return find_edit(search.exercise, search.answer, search.outcomes)
 
 
 def edit_of_formula(search: Search) -> Finding | None:
     """The edit that makes a formula right: after a pattern of its error, or for the outputs still open."""
     finding, statuses = search.finding, {o.status for o in search.outcomes}
-    if Status.WRONG not in statuses or not statuses <= {Status.WRONG, Status.CRASHED, Status.PASS}:
+    if statuses == {Status.PASS} or not statuses <= {Status.WRONG, Status.CRASHED, Status.PASS}:
         return None
     if finding is None:
         return find_edit(search.exercise, search.answer, search.outcomes)

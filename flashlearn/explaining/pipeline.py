@@ -32,7 +32,7 @@ from flashlearn.explaining.experiments import (
 )
 from flashlearn.explaining.findings import SURE, VAGUE
 from flashlearn.explaining.findings.shape import Shape
-from flashlearn.explaining.formula_stages import edit_of_formula
+from flashlearn.explaining.formula_stages import LINE_RUNS, edit_of_crash, edit_of_formula, line_of_declared
 from flashlearn.explaining.nan_origins import nan_origin
 from flashlearn.explaining.precision_split import split_by_precision
 from flashlearn.explaining.rounded_besides import rounded_besides
@@ -182,6 +182,14 @@ REFINEMENTS = (
         budget=EDIT_BUDGET,
     ),
     Stage(
+        "line in torch",
+        "Where a declared mistake of a formula in torch explains everything, the edit that takes it back "
+        "shows its line.",
+        line_of_declared,
+        Role.REFINEMENT,
+        budget=f"{LINE_RUNS} runs",
+    ),
+    Stage(
         "edit in place of NaN",
         "The same replaces a declared mistake whose only evidence is NaN.",
         stages.edit_for_nan_alone,
@@ -258,6 +266,13 @@ ENDED_EARLY = (
         budget=EDIT_BUDGET,
     ),
     Stage(
+        "edit for a crash",
+        "After a crash of a formula in torch: one edit makes everything right.",
+        edit_of_crash,
+        Role.REFINEMENT,
+        budget=EDIT_BUDGET,
+    ),
+    Stage(
         "second look at a fault",
         "With an edit that makes some cases pass, and after which no access fails, what is wrong then is "
         "explained anew.",
@@ -284,7 +299,7 @@ FORMULAS = (
         "declared mistakes and patterns",
         "A declared mistake, or two, give the answer in every case; otherwise a pattern that the error "
         "follows everywhere, or two outputs or arguments that are swapped.",
-        lambda s: name_mistake(s.exercise, s.outcomes),
+        lambda s: name_mistake(s.exercise, s.outcomes, s.answer),
         reruns=False,
     ),
     Stage(
@@ -293,6 +308,13 @@ FORMULAS = (
         edit_of_formula,
         Role.REFINEMENT,
         budget=f"{FORMULA_RUNS} runs",
+    ),
+    Stage(
+        "line of a formula",
+        "Where a declared mistake explains everything, the edit that takes it back shows its line.",
+        line_of_declared,
+        Role.REFINEMENT,
+        budget=f"{LINE_RUNS} runs",
     ),
     Stage(
         "line of a formula's mistake",

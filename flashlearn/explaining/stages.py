@@ -24,6 +24,7 @@ from flashlearn.explaining.findings.launcher import BY_FAULT, ReturnedInput, Sta
 from flashlearn.explaining.findings.nan_origin import NanOrigin
 from flashlearn.explaining.findings.outputs import Outputs
 from flashlearn.explaining.findings.rule import SILENT, Clue, Rule
+from flashlearn.explaining.findings.shape import Shape
 from flashlearn.explaining.findings.symbolic import NotCompared
 from flashlearn.explaining.findings.two_mistakes import Besides
 from flashlearn.explaining.formula_stages import with_edit_of_the_rest
@@ -193,7 +194,8 @@ def _is_vague(finding: Finding) -> bool:
 def with_edit(search: Search) -> Finding | None:
     """The edit that makes everything right, alone or after what came of the mistake."""
     finding = search.finding
-    if finding is not None and finding.conclusive:
+    of_shape = search.exercise.kind is Kind.TORCH and finding is not None and isinstance(finding.kind, Shape)
+    if finding is not None and finding.conclusive and not of_shape:
         return None
     open_outputs = finding is not None and finding.partial and isinstance(finding.kind, Outputs)
     if open_outputs and search.exercise.kind is Kind.TORCH:

@@ -156,6 +156,16 @@ class LauncherWatch(LightDispatchMode):
         return region is not None and bool(region.stored.any())
 
 
+class PoisonedAllocations(LightDispatchMode):
+    """Poisons the memory that torch.empty gives out, as `LauncherWatch` does, and watches nothing else."""
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        out = func(*args, **(kwargs or {}))
+        if func.overloadpacket.__name__ in EMPTY and out.numel():
+            fill_poison(out)
+        return out
+
+
 def _row_by_row(name: str, out: Any) -> bool:
     """True for inner products of rows, a number each; einsum calls bmm for them, as others sum x * y."""
     return name == "bmm" and out.shape[-2:] == (1, 1)

@@ -60,6 +60,7 @@ class Edited:
     `section` counts those of flashlearn.running.answer_source; `more` are other sections, each with its text.
     The evidence has the outputs, or that something was raised. An edit may make a loop that never ends: the
     call ends after `most` accesses to memory, the same on every machine; `limit` is for loops without any.
+    An answer that launches no kernel need not be `watched`: that saves half the time.
     """
 
     section: int
@@ -68,6 +69,7 @@ class Edited:
     most: int = 12_000
     more: tuple[tuple[int, str], ...] = ()
     limit: float = 5.0
+    watched: bool = True
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from flashlearn.explaining.edits.disabled_bounds import (
 from flashlearn.explaining.edits.edit import Edit
 from flashlearn.explaining.edits.naturalness import Naturalness, bound_lines, naturalness
 from flashlearn.explaining.edits.ranking import Hints
+from flashlearn.explaining.edits.slicing import lines_that_read
 from flashlearn.explaining.edits.trial import Trial
 from flashlearn.running.answer_source import Section
 
@@ -34,17 +35,21 @@ def most_natural(
     """An edit that repairs everything, with its section: the one found, or a more natural one.
 
     Edits of the same line are tried first, and other conversions in place of one, then those of the line
-    where the values first depart, then the likeliest ones. The last part is True for one that is odd: the
-    mistake may be elsewhere. None if there is only one that repairs by work that is not needed.
+    where the values first depart and of lines that read what this line assigns, then the likeliest ones. The
+    last part is True for one that is odd: the mistake may be elsewhere. None if there is only one that repairs
+    by work that is not needed.
     """
     section, edit = found
     level = _level(trial, sections, found, hints)
     trial.left = min(trial.left, ALTERNATIVE_WORK)
 
+    users = lines_that_read(sections[section].text, edit.line)
+
     def distance(one: tuple[int, Edit]) -> int:
         same_line = one[0] == section and one[1].line == edit.line
         both_round = one[1].kind.changes_dtype and edit.kind.changes_dtype
-        return 0 if same_line or both_round else 1 if one[1].line == hints.divergence[one[0]] else 2
+        near = one[1].line == hints.divergence[one[0]] or (one[0] == section and one[1].line in users)
+        return 0 if same_line or both_round else 1 if near else 2
 
     for i, other in sorted(remaining, key=distance) if level else ():
         if trial.left <= 0 or not level:

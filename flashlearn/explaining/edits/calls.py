@@ -135,15 +135,15 @@ def call_edits(text: SourceText, node: ast.Call, known: NameFamilies, kernel: bo
             yield from order_edits(text, pair.elts)
 
 
-def order_edits(text: SourceText, parts: Sequence[ast.expr]) -> Iterator[Edit]:
-    """Two neighbours in each other's place."""
+def order_edits(text: SourceText, parts: Sequence[ast.expr], unpacked: bool = False) -> Iterator[Edit]:
+    """Two neighbours in each other's place; `unpacked`, they get each other's names, which is less likely."""
     for one, other in itertools.pairwise(parts):
         a, b = text.of(one), text.of(other)
         if a == b or isinstance(one, ast.Starred) or isinstance(other, ast.Starred):
             continue
         (start, middle), (after, end) = text.span(one), text.span(other)
         put = b + text.raw[middle:after].decode() + a
-        variant = int("stride" in a + b)
+        variant = int(unpacked or "stride" in a + b)
         yield Edit(ARGUMENT_ORDER, start, end, put, one.lineno, f"{a}, {b}", f"{b}, {a}", variant)
 
 

@@ -11,6 +11,7 @@ from flashlearn.exercise import Case, Exercise
 from flashlearn.explaining.edits.edit import Edit
 from flashlearn.judging.symbolic.cases import arguments, by_name, copies
 from flashlearn.judging.symbolic.quick_refusal import QuickRefusal
+from flashlearn.judging.symbolic.symbols import flatten, symbols
 from flashlearn.judging.symbolic.verdict import equal
 from flashlearn.outcome import Outcome, Status
 from flashlearn.running.answer import Answer
@@ -35,7 +36,7 @@ class Known(NamedTuple):
 
 
 class FormulaTrial:
-    """A trial whose cases are decided by symbols, or by integers.
+    """A trial whose cases are decided by symbols, which no edit meets by chance, or by integers.
 
     In a formula of integers a case is one point, which an edit may meet by chance: there it must also be
     right in the cases that the exercise keeps for this (`HowExplained.fresh`).
@@ -52,11 +53,12 @@ class FormulaTrial:
         wrong = {c.name for o in self.wrong for c in o.outputs if not c.ok}
         self.bad = set(exercise.outputs) if crashed else wrong
         self._known: dict[str, Known] = {}
+        self.symbolic = any(symbols(flatten([*self._of(o.case).given.values()])) for o in self.wrong)
         self._answers: dict[tuple, bool] = {}
 
     def by_chance(self, edit: Edit) -> bool:
         """True for an edit that may repair a single case by chance."""
-        if self.exercise.explained.fresh:
+        if self.exercise.explained.fresh or self.symbolic:
             return False
         return edit.kind.by_chance or edit.kind.by_chance_in_integers
 

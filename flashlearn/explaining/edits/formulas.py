@@ -10,8 +10,9 @@ import ast
 import itertools
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 
-from flashlearn.explaining.edits.calls import ALLOCATIONS, TRANSPOSE
+from flashlearn.explaining.edits.calls import TRANSPOSE
 from flashlearn.explaining.edits.edit import Edit, SourceText, bracketed, edit_kind, name_of, names_in
 from flashlearn.explaining.edits.formula_names import (
     LIBRARY,
@@ -22,8 +23,26 @@ from flashlearn.explaining.edits.formula_names import (
     of_integers,
     values,
 )
+from flashlearn.explaining.edits.formula_scopes import (
+    index_names,
+    local_names,
+    matrices_in,
+    matrix_names,
+    short_names,
+    sizes_of,
+)
+from flashlearn.explaining.edits.formula_terms import (
+    entries_of,
+    factors_of,
+    plus,
+    products,
+    terms,
+    times,
+    times_entries,
+    times_in_product,
+)
 from flashlearn.explaining.edits.integer_formulas import OFF_BY_ONE, clamp_edits, integer_edits
-from flashlearn.explaining.edits.name_families import NameFamilies
+from flashlearn.explaining.edits.name_families import NameFamilies, similar
 from flashlearn.explaining.edits.names import OTHER_NAME
 from flashlearn.explaining.edits.operators import (
     BRACKETS,
@@ -32,10 +51,15 @@ from flashlearn.explaining.edits.operators import (
     OPERATOR,
     REDUNDANT_OPERAND,
 )
-from flashlearn.explaining.edits.statements import ASSIGNMENT, EXCHANGED_NAMES, MISSING_FACTOR
+from flashlearn.explaining.edits.statements import ASSIGNMENT, EXCHANGED_NAMES
 
 SUMS = ast.Add | ast.Sub
-SYMPY = re.compile(r"\b(sp|sympy)\.")
+VALUED = ast.Assign | ast.AugAssign | ast.Return | ast.Expr
+OTHER, SIMILAR = 5, 6
+"""Variants of another name in a formula."""
+
+IN_PLACE = re.compile(r"(add|sub|mul|div|exp|neg|masked_fill|clamp)_")
+IN_PLACE_CALL = re.compile(rf"\.{IN_PLACE.pattern}\(")
 
 RECOMPUTED_ARGUMENT = edit_kind(
     "recomputed argument",
@@ -49,17 +73,17 @@ EXTRA_BLOCK = edit_kind(
     question="How many blocks are there where the size is a multiple of the block?",
     by_chance_in_integers=True,
 )
-MISSING_SHIFT = edit_kind("missing shift", question="Relative to which number is this exponent measured?")
-MISSING_TERM = edit_kind(
-    "missing term",
-    question="Write the formula beside the line, and compare them term by term.",
-    by_chance=True,
+EINSUM = edit_kind(
+    "indices of einsum", question="What does each letter count, and over which of them must the sum run?"
 )
-MISSING_DIVISOR = edit_kind(
-    "missing divisor",
-    question="By what does the formula divide, and where is that done here?",
+OTHER_OPERAND = edit_kind("other operand", question="Which two values does the formula multiply here?")
+CHANGED_IN_PLACE = edit_kind(
+    "changed in place",
+    sentence="Line {line} changes tensors in place: `{old}`; with `{new}`",
+    question="Which later line still needs the value that is changed in place here?",
     by_chance_in_integers=True,
 )
+MISSING_SHIFT = edit_kind("missing shift", question="Relative to which number is this exponent measured?")
 
 
 def is_formula(function: ast.FunctionDef) -> bool:
@@ -70,6 +94,13 @@ def is_formula(function: ast.FunctionDef) -> bool:
     return not launches and not function.decorator_list
 
 
+def name_in_formula(edit: Edit) -> Edit:
+    """The same edit; in a formula one of two similar names is the likeliest to be meant for the other."""
+    if edit.kind is not OTHER_NAME:
+        return edit
+    return replace(edit, variant=SIMILAR if similar(edit.old, edit.new) else OTHER)
+
+
 def formula_edits(text: SourceText, function: ast.FunctionDef, known: NameFamilies) -> Iterator[Edit]:
     """Every edit of a formula beyond those of any function."""
     indexed, several = arrays(function), lists(function)
@@ -78,23 +109,33 @@ def formula_edits(text: SourceText, function: ast.FunctionDef, known: NameFamili
     numbers = [name for name in names if name not in indexed]
     written, bounds = names_in(function), limits(function)
     letters = sorted(name for name in written | {*known.parameters} if len(name) == 1)
+    scopes, short, indices = local_names(function), short_names(function), index_names(function)
+    vectors = [name for name in numbers if name in matrices_in(function)]
+    sizes = [*numbers, *sizes_of(text, function)]
     for statement in ast.walk(function):
-        if isinstance(statement, ast.Assign | ast.AugAssign | ast.Return) and statement.value is not None:
+        if isinstance(statement, VALUED) and statement.value is not None:
             yield from _recomputed(text, statement, known)
             for node in ast.walk(statement.value):
-                meant = alike(node, names, indexed, written)
-                yield from _within(text, node, meant, letters)
+                more = [name for name in scopes[node] if name not in several]
+                meant = alike(node, list(dict.fromkeys([*names, *more])), indexed, written)
+                yield from _within(text, node, meant, letters, short)
                 yield from integer_edits(text, node, numbers)
             yield from _exponentials(text, statement.value)
             yield from _exchanged(text, statement.value)
             for value in values(statement.value) if of_integers(text) else ():
                 yield from clamp_edits(text, value, known.parameters)
-            for term in _terms(statement.value):
+            for term in terms(statement.value):
                 if term in bounds:
                     continue
-                factors = _factors(text, statement, numbers)
-                yield from _times(text, term, factors)
-                yield from _plus(text, term, factors)
+                local = [name for name in scopes[term] if name not in several]
+                factors = factors_of(text, statement, list(dict.fromkeys([*sizes, *local])))
+                yield from times(text, term, factors, vectors)
+                yield from plus(text, term, factors)
+                inside = [name for name in scopes[term] if name in indices]
+                yield from times_entries(text, term, entries_of(matrix_names(function), inside))
+            for operand in products(statement.value):
+                others = dict.fromkeys([*numbers, *(n for n in scopes[operand] if n not in several)])
+                yield from times_in_product(text, operand, list(others))
         if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Subscript):
             target, value = text.of(statement.targets[0]), text.of(statement.value)
             if value not in ("0", "0.0"):  # adding it would only leave the line out
@@ -149,11 +190,13 @@ def _recomputed(text: SourceText, statement: ast.stmt, known: NameFamilies) -> I
             yield text.edit(RECOMPUTED_ARGUMENT, value, name)
 
 
-def _within(text: SourceText, node: ast.AST, names: list[str], letters: list[str]) -> Iterator[Edit]:
-    if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node.id in names:
+def _within(
+    text: SourceText, node: ast.AST, names: list[str], letters: list[str], short: set[str]
+) -> Iterator[Edit]:
+    if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node.id in {*names, *short}:
         for name in names:
             if name != node.id:
-                yield text.edit(OTHER_NAME, node, name, 5)
+                yield name_in_formula(text.edit(OTHER_NAME, node, name))
     elif isinstance(node, ast.BinOp):
         left, right = text.of(node.left), text.of(node.right)
         if isinstance(node.op, ast.Mult):
@@ -165,6 +208,8 @@ def _within(text: SourceText, node: ast.AST, names: list[str], letters: list[str
             yield text.edit(EXTRA_BLOCK, node, f"-(-{size} // {block})")
         yield from _first_factor(text, node)
         yield from _transposed_product(text, node)
+        if isinstance(node.op, ast.Mult | ast.MatMult):
+            yield from _other_operand(text, node, names)
         if isinstance(node.op, SUMS) and not LIBRARY.search(text.raw.decode()):
             for shift in ("- 1", "+ 1"):
                 yield text.edit(OFF_BY_ONE, node, f"({text.of(node)} {shift})")
@@ -173,6 +218,8 @@ def _within(text: SourceText, node: ast.AST, names: list[str], letters: list[str
     elif isinstance(node, ast.Call):
         yield from _called(text, node, names)
         yield from _reshaped(text, node)
+        yield from _in_place(text, node)
+        yield from _summed(text, node)
 
 
 def _other_pair(text: SourceText, node: ast.Compare, letters: list[str]) -> Iterator[Edit]:
@@ -214,6 +261,38 @@ def _is_floor(node: ast.expr) -> bool:
     return isinstance(node, ast.BinOp) and isinstance(node.op, ast.FloorDiv)
 
 
+def _other_operand(text: SourceText, node: ast.BinOp, names: list[str]) -> Iterator[Edit]:
+    """Another value, as it is or transposed, for a factor that is computed in place."""
+    for side in (node.left, node.right):
+        if isinstance(side, ast.Call | ast.Attribute):
+            for name in names:
+                for new in (name, f"{name}.T"):
+                    if new != text.of(side):
+                        yield text.edit(OTHER_OPERAND, side, new)
+
+
+def _summed(text: SourceText, node: ast.Call) -> Iterator[Edit]:
+    """Another order of the indices in an einsum: of an operand, or of the result."""
+    first = node.args[0] if name_of(node) == "einsum" and node.args else None
+    if not (isinstance(first, ast.Constant) and isinstance(first.value, str) and "->" in first.value):
+        return
+    operands, _, result = first.value.partition("->")
+    parts = [*operands.split(","), result]
+    for at, part in enumerate(parts):
+        for i, j in itertools.combinations(range(len(part)), 2):
+            other = list(part)
+            other[i], other[j] = other[j], other[i]
+            anew = [*parts[:at], "".join(other), *parts[at + 1 :]]
+            if "." not in part:
+                yield text.edit(EINSUM, first, f'"{",".join(anew[:-1])}->{anew[-1]}"')
+
+
+def _in_place(text: SourceText, node: ast.Call) -> Iterator[Edit]:
+    """`p.mul(x)` for `p.mul_(x)`, and of all such calls within the expression."""
+    if isinstance(node.func, ast.Attribute) and IN_PLACE.fullmatch(node.func.attr):
+        yield text.edit(CHANGED_IN_PLACE, node, IN_PLACE_CALL.sub(r".\1(", text.of(node)))
+
+
 def _first_factor(text: SourceText, node: ast.BinOp) -> Iterator[Edit]:
     """`a * b + c + d` with the factor a applied to the whole sum."""
     first, sums = node, 0
@@ -242,57 +321,3 @@ def _called(text: SourceText, node: ast.Call, names: list[str]) -> Iterator[Edit
     if name in ("reshape", "view") and len(node.args) == 2:
         a, b = map(text.of, node.args)
         yield text.edit(TRANSPOSE, node, f"{text.of(node.func)}({b}, {a}).mT")
-
-
-def _terms(value: ast.expr) -> Iterator[ast.expr]:
-    """The value, each summand and branch in it, and each element of a tuple."""
-    if isinstance(value, ast.Tuple | ast.List):
-        for part in value.elts:
-            yield from _terms(part)
-        return
-    yield value
-    for node in ast.walk(value):
-        if isinstance(node, ast.BinOp) and isinstance(node.op, SUMS):
-            yield from (node.left, node.right)
-        elif isinstance(node, ast.IfExp):
-            yield from (node.body, node.orelse)
-        elif isinstance(node, ast.ListComp | ast.GeneratorExp):
-            yield node.elt
-        elif isinstance(node, ast.Lambda):
-            yield node.body
-
-
-def _factors(text: SourceText, statement: ast.stmt, names: list[str]) -> list[str]:
-    """Possible factors of a term: names, and entries that occur in the statement."""
-    entries = [n for n in ast.walk(statement) if isinstance(n, ast.Subscript) and isinstance(n.ctx, ast.Load)]
-    indices = [a.arg for n in ast.walk(statement) if isinstance(n, ast.Lambda) for a in n.args.args]
-    others = [f"{text.of(n.value)}[{i}]" for n in entries if isinstance(n.slice, ast.Name) for i in indices]
-    looped = [n.id for n in ast.walk(statement) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
-    stored = {text.of(target) for target in getattr(statement, "targets", ())}
-    return [f for f in dict.fromkeys([*map(text.of, entries), *others, *looped, *names]) if f not in stored]
-
-
-def _plus(text: SourceText, term: ast.expr, summands: list[str]) -> Iterator[Edit]:
-    """The term plus or minus another one."""
-    if isinstance(term, ast.Constant | ast.Lambda | ast.Dict | ast.Call):
-        return
-    written = text.of(term)
-    for name in summands:
-        if name not in written:
-            yield text.edit(MISSING_TERM, term, f"({name} - {bracketed(term, written)})")
-            yield text.edit(MISSING_TERM, term, f"({written} + {name})", 1)
-            yield text.edit(MISSING_TERM, term, f"({written} - {name})", 1)
-
-
-def _times(text: SourceText, term: ast.expr, factors: list[str]) -> Iterator[Edit]:
-    """The term times another factor, or divided by one; columns also entry by entry."""
-    if isinstance(term, ast.Constant | ast.Lambda | ast.Dict):
-        return
-    if isinstance(term, ast.Call) and name_of(term) in ALLOCATIONS:
-        return  # zero times a number is zero: all that changes is the dtype
-    written, symbolic = bracketed(term, text.of(term)), SYMPY.search(text.raw.decode())
-    for factor in factors:
-        yield text.edit(MISSING_FACTOR, term, f"{written} * {factor}", 2)
-        yield text.edit(MISSING_DIVISOR, term, f"{written} / {factor}")
-        if symbolic and "[" not in factor:
-            yield text.edit(MISSING_FACTOR, term, f"{written}.multiply_elementwise({factor})", 3)

@@ -18,7 +18,7 @@ from flashlearn.explaining.edits.comparisons import (
     exchanged_bound_edits,
 )
 from flashlearn.explaining.edits.edit import Edit, SourceText, is_kernel, names_in
-from flashlearn.explaining.edits.formulas import formula_edits, is_formula
+from flashlearn.explaining.edits.formulas import formula_edits, is_formula, name_in_formula
 from flashlearn.explaining.edits.gluon import in_gluon, is_gluon, product_edits
 from flashlearn.explaining.edits.guards import guard_edits
 from flashlearn.explaining.edits.head_names import head_names, identifiers
@@ -72,6 +72,7 @@ def _function_edits(text: SourceText, function: ast.FunctionDef, heads: frozense
         _add(changes, returned_edits(text, function))
         _add(changes, fixed_size_edits(text, function))
     if is_formula(function):
+        changes = {at: name_in_formula(edit) for at, edit in changes.items()}
         _add(changes, formula_edits(text, function, known))
     if is_gluon(function):
         changes = {at: new for at, edit in changes.items() if (new := in_gluon(edit)) is not None}
@@ -119,8 +120,9 @@ def _expression_edits(
             if node in axes:
                 continue  # the call has an edit for its axis
             where = "mask" if node in masks else about
+            unpacked = isinstance(part, ast.Assign) and node is part.value
             edits = itertools.chain(
-                _node_edits(text, node, known, kernel),
+                _node_edits(text, node, known, kernel, unpacked),
                 guard_edits(text, node, kernel),
                 scalar_edits(text, node, known) if kernel else (),
             )
@@ -155,8 +157,10 @@ def _mask_nodes(part: ast.AST) -> set[ast.AST]:
     return combined | {inner for comparison in comparisons for inner in ast.walk(comparison)}
 
 
-def _node_edits(text: SourceText, node: ast.AST, known: NameFamilies, kernel: bool) -> Iterator[Edit]:
-    """The edits of one node, by its type."""
+def _node_edits(
+    text: SourceText, node: ast.AST, known: NameFamilies, kernel: bool, unpacked: bool
+) -> Iterator[Edit]:
+    """The edits of one node, by its type; a tuple may be `unpacked`."""
     if isinstance(node, ast.Compare):
         yield from comparison_edits(text, node)
         if kernel:
@@ -178,7 +182,7 @@ def _node_edits(text: SourceText, node: ast.AST, known: NameFamilies, kernel: bo
     elif isinstance(node, ast.Subscript):
         yield from subscript_edits(text, node)
     elif isinstance(node, ast.Tuple) and isinstance(node.ctx, ast.Load) and not kernel:
-        yield from order_edits(text, node.elts)
+        yield from order_edits(text, node.elts, unpacked)
     elif isinstance(node, ast.Attribute) and node.attr in ("T", "mT"):
         yield untransposed_edit(text, node)
     elif isinstance(node, ast.IfExp):

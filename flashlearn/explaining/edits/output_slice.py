@@ -34,11 +34,13 @@ def suspect_lines(sections: Sequence[Section], outputs: Sequence[str], outcomes:
         return _lines_named_after(sections, outputs, bad)
     if bad == set(outputs):
         return [set.intersection(*(slices[name][i] for name in outputs)) for i in range(len(sections))]
-    return [
+    found = [
         set().union(*(slices[name][i] for name in bad))
         - set().union(*(slices[name][i] for name in outputs if name not in bad))
         for i in range(len(sections))
     ]
+    found[-1] |= _computed_in_return(sections[-1], outputs, bad)
+    return found
 
 
 def output_slices(sections: Sequence[Section], outputs: Sequence[str]) -> dict[str, Lines]:
@@ -142,6 +144,17 @@ def _argument_names(kernel: ast.AST, call: ast.Call) -> dict[str, str]:
             names[parameter] = value.id
     keywords = {k.arg: k.value.id for k in call.keywords if k.arg and isinstance(k.value, ast.Name)}
     return names | keywords
+
+
+def _computed_in_return(section: Section, outputs: Sequence[str], bad: set[str]) -> set[int]:
+    """The lines of a return that compute a wrong output themselves, beside one that is right."""
+    function = ast.parse(section.text).body[0]
+    if not isinstance(function, ast.FunctionDef):
+        return set()
+    values = zip(outputs, _returned_values(function, len(outputs)), strict=False)
+    return set().union(
+        *(lines_of(v) for name, v in values if name in bad and isinstance(v, ast.BinOp | ast.Call))
+    )
 
 
 def _returned_names(launcher: ast.FunctionDef, count: int) -> Iterator[str]:

@@ -103,8 +103,9 @@ def _surrounded(text: str, edit: Edit) -> tuple[str, str]:
 def _around(source: SourceText, start: int, end: int) -> tuple[int, int] | None:
     """The span of the smallest expression that says what the text between two bytes is for."""
     spans = []
+    indices = {node.slice for node in ast.walk(source.tree) if isinstance(node, ast.Subscript)}
     for node in ast.walk(source.tree):
-        if isinstance(node, EXPLAINING) and not isinstance(node, PASSED_OVER):
+        if isinstance(node, EXPLAINING) and not isinstance(node, PASSED_OVER) and node not in indices:
             first, last = source.span(node)
             if first <= start and end <= last and last - first > end - start:
                 spans.append((last - first, first, last))

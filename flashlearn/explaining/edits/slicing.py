@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 from collections.abc import Iterator
 
 from flashlearn.explaining.edits.edit import lines_of, names_in
@@ -37,6 +38,15 @@ def assignments(tree: ast.AST) -> Iterator[tuple[ast.AST, set[str], ast.AST]]:
             yield node, names_in(node.target), node.value
         elif isinstance(node, ast.For):
             yield node.iter, names_in(node.target), node.iter
+
+
+@functools.lru_cache(maxsize=16)
+def lines_that_read(text: str, line: int) -> frozenset[int]:
+    """The lines of a section that read the names which one line assigns."""
+    tree = ast.parse(text)
+    targets = set().union(*(names for at, names, _ in assignments(tree) if line in lines_of(at)))
+    loads = (n for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load))
+    return frozenset(n.lineno for n in loads if n.id in targets)
 
 
 def launches(tree: ast.AST) -> Iterator[ast.Call]:

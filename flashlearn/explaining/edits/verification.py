@@ -24,7 +24,7 @@ SEARCH_WORK = 1_000
 KERNEL_RUN_WORK = 8
 """The fixed amount for an answer with a kernel."""
 
-TORCH_RUN_WORK = 3
+TORCH_RUN_WORK = 1.5
 """The fixed amount for an answer without one."""
 
 ACCESS_FACTOR, MIN_ACCESSES = 8, 600
@@ -61,8 +61,10 @@ class NumericTrial:
 
     def __init__(self, exercise: Exercise, answer: Answer, outcomes: Sequence[Outcome], forms: bool = False):
         self.exercise, self.answer, self.left = exercise, answer, float(SEARCH_WORK)
-        self.run_work = TORCH_RUN_WORK if exercise.kind is Kind.TORCH else KERNEL_RUN_WORK
-        judged = exercise.judged.read is None and all(_comparable(o, forms) for o in outcomes)
+        self.watched = exercise.kind is not Kind.TORCH or any(map(_launches, outcomes))
+        self.run_work = KERNEL_RUN_WORK if self.watched else TORCH_RUN_WORK
+        fit = [_comparable(o, forms) if self.watched or forms else _decidable(o) for o in outcomes]
+        judged = exercise.judged.read is None and all(fit)
         self.wrong = sorted((o for o in outcomes if o.status is not Status.PASS and judged), key=cost)
         self.right = right_cases([o for o in outcomes if o.status is Status.PASS])
         outputs = {c.name for o in self.wrong for c in o.outputs if not c.ok}
@@ -133,7 +135,8 @@ class NumericTrial:
         """The outputs that are right in a case that has not been judged."""
         draw = self.drawn.of(outcome.case)
         others = tuple(one for one in self.fixed if one[0] != section)
-        how = Edited(section, text, outcome.case.seed, 2 * _access_limit(outcome), more=others)
+        most = 2 * _access_limit(outcome)
+        how = Edited(section, text, outcome.case.seed, most, more=others, watched=self.watched)
         values, names = self.answer.run(draw.inputs, how).values, self.exercise.outputs
         if len(values) != len(names):
             return set()
@@ -164,7 +167,7 @@ class NumericTrial:
         if self.fixed:
             share = int(self.left / SECOND_EDIT_SHARE)
             most = min(most, max(SECOND_EDIT_ACCESSES, share, int(2 * cost(outcome))))
-        how = Edited(section, text, outcome.case.seed, most, more=others)
+        how = Edited(section, text, outcome.case.seed, most, more=others, watched=self.watched)
         return self.answer.run(self.drawn.inputs(outcome.case), how)
 
     def judged(self, section: int, text: str, outcomes: Sequence[Outcome]) -> list[Outcome]:
@@ -230,6 +233,23 @@ def _access_limit(outcome: Outcome) -> int:
     if outcome.status in STOPPED:
         return UNKNOWN_ACCESSES
     return max(MIN_ACCESSES, int(ACCESS_FACTOR * cost(outcome)))
+
+
+def _launches(outcome: Outcome) -> bool:
+    """Whether a case launched kernels."""
+    return outcome.observation is not None and bool(outcome.observation.launches)
+
+
+def _decidable(outcome: Outcome) -> bool:
+    """True for a case of a formula in torch that was judged, also by the shapes of its outputs, or crashed.
+
+    Of a wrong dtype no edit says more than the dtype that is asked for.
+    """
+    if outcome.status is Status.CRASHED:
+        return True
+    if any(check.misfit is not None and check.misfit.what != "shape" for check in outcome.outputs):
+        return False
+    return outcome.status in (Status.PASS, Status.WRONG) and outcome.mode == "observed" and not outcome.fault
 
 
 def _comparable(outcome: Outcome, forms: bool) -> bool:

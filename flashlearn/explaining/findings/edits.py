@@ -159,6 +159,26 @@ class AndOneEdit(FindingKind):
         return Wording(joined(finding.sentence, edit.sentence), edit.next_step)
 
 
+@dataclass(frozen=True)
+class DeclaredInLine(FindingKind):
+    """A declared mistake, and the edit that takes it back."""
+
+    name = "declared in line"
+    conclusive = True
+
+    parts: tuple[Finding, ...] = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the declared mistake."""
+        return self.parts[0].names
+
+    def wording(self) -> Wording:
+        """The exercise's words, and then the edit."""
+        declared, edit = self.parts
+        return Wording(joined(declared.sentence, edit.sentence), declared.next_step)
+
+
 def _differing_parts(old: str, new: str) -> Sequence[str]:
     """Two texts; if they are long, the part in which they differ, with a word around it."""
     if max(len(old), len(new)) <= LONGEST_QUOTE:

@@ -14,24 +14,30 @@ from flashlearn.explaining.findings.two_mistakes import Besides
 from flashlearn.explaining.symbolic.exchanges import arguments_exchanged, outputs_exchanged
 from flashlearn.explaining.symbolic.factor_meaning import Seen, common, of_a_factor
 from flashlearn.explaining.symbolic.predictions import FITTING_SECONDS, Fits, declared, pair
+from flashlearn.judging.symbolic.cases import run_case
 from flashlearn.judging.symbolic.patterns import Pattern
 from flashlearn.judging.symbolic.verdict import Verdict, equal, judge
 from flashlearn.outcome import Finding, Outcome, OutputCheck, Status
+from flashlearn.running.answer import Answer
 
 ENOUGH_CASES = 2
 """Wrong cases that a mistake must explain to be named beside a crash in the others."""
 
 
-def name_mistake(exercise: Exercise, outcomes: Sequence[Outcome]) -> Finding | None:
+def name_mistake(
+    exercise: Exercise, outcomes: Sequence[Outcome], answer: Answer | None = None
+) -> Finding | None:
     """The named mistake that gives the learner's answer in every case, else a rule that fits every wrong one.
 
     Nothing is named on a guess: where two mistakes fit, or a pattern holds in some cases only, the
-    counterexample has to do.
+    counterexample has to do. With the `answer` at hand, a mistake must also give what it returns in the
+    exercise's fresh cases.
     """
     judged = [o for o in outcomes if o.outputs]
     if not judged or all(o.status is Status.PASS for o in judged):
         return None
-    table = Fits(exercise, judged)
+    fresh = [run_case(exercise, answer, case) for case in exercise.explained.fresh] if answer else []
+    table = Fits(exercise, judged, [o for o in fresh if o.outputs])
     if len(judged) < len(exercise.cases):
         return _besides(table, outcomes)
     fitting = [name for name in table.names if table.whole(name)]

@@ -30,13 +30,23 @@ Way = tuple[str, int]
 
 @dataclass
 class Fits:
-    """Which mistakes give the learner's answers, asked once for each output and case."""
+    """Which mistakes give the learner's answers, asked once for each output and case.
+
+    A mistake must also give them in the `fresh` cases, which the check does not show: a few integers may
+    agree by chance.
+    """
 
     exercise: Exercise
     outcomes: Sequence[Outcome]
+    fresh: Sequence[Outcome] = ()
     _given: dict[str, dict[str, Any]] = field(default_factory=dict)
     _values: dict[tuple[Way, str], Any] = field(default_factory=dict)
     _answers: dict[tuple[Way, str, str], bool] = field(default_factory=dict)
+
+    @property
+    def everywhere(self) -> Sequence[Outcome]:
+        """The cases of the check, and the fresh ones."""
+        return (*self.outcomes, *self.fresh)
 
     @property
     def names(self) -> list[str]:
@@ -79,7 +89,7 @@ class Fits:
 
     def explains(self, formula: Callable[..., Any]) -> bool:
         """Whether a formula gives this very answer, in every output of every case."""
-        return all(self._agrees(self.outputs(formula, outcome), outcome) for outcome in self.outcomes)
+        return all(self._agrees(self.outputs(formula, outcome), outcome) for outcome in self.everywhere)
 
     def _agrees(self, values: dict[str, Any] | None, outcome: Outcome) -> bool:
         return values is not None and all(
@@ -94,7 +104,7 @@ class Fits:
 
     def output(self, way: Way, output: str) -> bool:
         """Whether the mistake gives this output in every case."""
-        return all(self._fits(way, output, outcome) for outcome in self.outcomes)
+        return all(self._fits(way, output, outcome) for outcome in self.everywhere)
 
     def _fits(self, way: Way, output: str, outcome: Outcome) -> bool:
         key = (way, output, outcome.case.name)
@@ -171,7 +181,7 @@ def _in_one_output(fits: Fits, output: str) -> set[tuple[str, str]]:
     found = set()
     for one, other in combinations(ways, 2):
         if any(
-            all(_joint(fits, law, one, other, output, o) for o in fits.outcomes) for law in (_product, _sum)
+            all(_joint(fits, law, one, other, output, o) for o in fits.everywhere) for law in (_product, _sum)
         ):
             found.add((one[0], other[0]))
     return found

@@ -203,6 +203,7 @@ FRESH = (
     _case("H100", "256×128×64", 4, 4, 8, 200, ": too large"),
     _case("H100 with 93,200 bytes", "32×64×16", 2, 4, 4, 40),  # seven blocks, and 16 bytes are left
     _case("H100 with 93,136 bytes", "32×64×16", 2, 4, 4, 40),  # seven blocks lack 48 bytes
+    _case("H100", "16×16×64", 2, 2, 1, 24),  # limited by shared memory, of which each KiB counts
 )
 """Further blocks, at which an edit of a wrong answer must be right to be believed."""
 

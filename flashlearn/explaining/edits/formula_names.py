@@ -22,10 +22,11 @@ def values(value: ast.expr) -> list[ast.expr]:
 
 
 def arrays(function: ast.FunctionDef) -> set[str]:
-    """The names that are never used but with an index, or for an attribute; a slice is no index."""
+    """The names that are never used but with an index, or for an attribute: a slice is no index."""
     inside = {n.value for n in ast.walk(function) if isinstance(n, ast.Subscript | ast.Attribute)}
-    subscripts = (n for n in ast.walk(function) if isinstance(n, ast.Subscript) and _named(n.value))
-    indexed = {n.value.id for n in subscripts if not any(isinstance(i, ast.Slice) for i in ast.walk(n.slice))}
+    subscripts = [n for n in ast.walk(function) if isinstance(n, ast.Subscript) and _named(n.value)]
+    sliced = {n.value.id for n in subscripts if any(isinstance(i, ast.Slice) for i in ast.walk(n.slice))}
+    indexed = {n.value.id for n in subscripts} - sliced
     loads = [n for n in ast.walk(function) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)]
     return indexed - {n.id for n in loads if n not in inside}
 

@@ -39,7 +39,9 @@ def index_names(function: ast.FunctionDef) -> set[str]:
 
 
 def matrix_names(function: ast.FunctionDef) -> list[str]:
-    """The names that are used with two subscripts, or whose rows or columns are counted."""
+    """The names that are used with two subscripts, or whose rows or columns are counted, and with them the
+    parameters.
+    """
     found = {}
     for node in ast.walk(function):
         pair = (
@@ -50,7 +52,8 @@ def matrix_names(function: ast.FunctionDef) -> list[str]:
         counted = isinstance(node, ast.Attribute) and node.attr in ("rows", "cols")
         if (pair or counted) and isinstance(node.value, ast.Name):
             found[node.value.id] = True
-    return list(found)
+    parameters = [a.arg for a in function.args.args] if found else []
+    return list(dict.fromkeys([*found, *parameters]))
 
 
 def matrices_in(function: ast.FunctionDef) -> set[str]:

@@ -36,8 +36,8 @@ def most_natural(
 
     Edits of the same line are tried first, and other conversions in place of one, then those of the line
     where the values first depart and of lines that read what this line assigns, then the likeliest ones. The
-    last part is True for one that is odd: the mistake may be elsewhere. None if there is only one that repairs
-    by work that is not needed.
+    last part is True for one that is odd: the mistake may be elsewhere. None if there is only one that
+    repairs by work that is not needed.
     """
     section, edit = found
     level = _level(trial, sections, found, hints)

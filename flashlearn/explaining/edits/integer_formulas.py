@@ -83,7 +83,7 @@ def _of_operation(text: SourceText, node: ast.BinOp, names: list[str]) -> Iterat
             if name != right:
                 yield text.edit(OPERATOR, node, f"{a} {other} {name}", 1)
     if isinstance(node.op, ast.Div):
-        yield text.edit(OPERATOR, node, f"{a} // {b}", 1)
+        yield text.edit(OPERATOR, node, f"{a} // {b}")
     if isinstance(node.op, ast.Sub):
         yield text.edit(REDUNDANT_OPERAND, node, b, 1)
     if isinstance(node.op, ast.Mult) and isinstance(node.left, ast.BinOp):

@@ -115,10 +115,13 @@ def _out_of_gpu_memory(error: BaseException, text: str) -> str:
     """What the launcher asked for, and how much of it there was, as far as torch says it."""
     request, asked = getattr(error, "request", None), re.search(r"allocate ([\d.]+ [KMG]iB)", text)
     free = re.search(r"of which ([\d.]+ [KMG]iB) is free", text)
+    left = free[1] if free else "less"
+    if isinstance(request, Request) and request.free:
+        left = memory.in_gib(request.free)  # torch's message does not know a limit on this process
     what = f"{asked[1]} of GPU memory" if asked else "more GPU memory"
     if isinstance(request, Request) and request.shape:
         what += f", for a tensor of shape {request.shape} in {request.dtype}"
-    return f"The launcher asked for {what}, and {free[1] if free else 'less'} was free."
+    return f"The launcher asked for {what}, and {left} was free."
 
 
 def fault_of(error: BaseException, status: Status) -> tuple:

@@ -10,7 +10,7 @@ from torch.utils._pytree import tree_map
 
 from flashlearn.exercise import Inputs
 from flashlearn.interpreter.launcher_watch import LauncherWatch, fill_poison
-from flashlearn.machine import memory
+from flashlearn.machine import device, memory
 from flashlearn.running.values import bits, misfit_kind
 
 GUARD_BYTES = 4096  # elements on each side of a buffer
@@ -21,21 +21,23 @@ PATTERN = 0xA5
 class Request:
     """What a launcher asked of torch when the GPU's memory was too small: sizes, and bytes in all.
 
-    `shape` and `dtype` are those of the tensor that was to be made, empty if that cannot be told.
+    `shape` and `dtype` are those of the tensor that was to be made, empty if that cannot be told; `free` are
+    the bytes that this process could still take.
     """
 
     shape: tuple[int, ...]
     dtype: str
     bytes: int
     held: int
+    free: int = 0
 
     @classmethod
     def of(cls, func: Any, args: tuple, kwargs: dict[str, Any], held: int) -> Request:
         """The request of one operation of torch's, by a launcher that holds so many bytes."""
-        plan = without_memory(func, args, kwargs)
+        plan, free = without_memory(func, args, kwargs), memory.free_memory() if device.has_gpu() else 0
         if plan is None:
-            return cls((), "", 0, held)
-        return cls(tuple(plan.shape), str(plan.dtype).removeprefix("torch."), plan.nbytes, held)
+            return cls((), "", 0, held, free)
+        return cls(tuple(plan.shape), str(plan.dtype).removeprefix("torch."), plan.nbytes, held, free)
 
 
 class GuardedWatch(LauncherWatch):

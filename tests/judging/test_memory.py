@@ -208,6 +208,8 @@ def test_a_launcher_without_memory_reads_what_it_asked_for():
         "The launcher asked for 64.00 GiB of GPU memory, for a tensor of shape (256, 4, 4096, 4096) in "
         "float32, and 6.20 GiB was free."
     )
+    error.request = dataclasses.replace(error.request, free=3 * GIB)  # of a process that is limited
+    assert describe_exception(error, 20.0, find).sentence.endswith("in float32, and 3 GiB was free.")
 
 
 def test_what_an_operation_would_give_is_known_without_memory():

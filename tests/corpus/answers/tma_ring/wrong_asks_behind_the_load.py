@@ -6,6 +6,13 @@
 # base: wrong_slot_filled_before_it_is_read
 
 # --- replace
+    for each in gl.static_range(STAGES):
+        mbarrier.init(full.index(each), count=1)
+# --- with
+    for slot in gl.static_range(STAGES):
+        mbarrier.init(full.index(slot), count=1)
+
+# --- replace
         phase = (i // STAGES) & 1
         later = i + STAGES
         mbarrier.wait(full.index(slot), phase)

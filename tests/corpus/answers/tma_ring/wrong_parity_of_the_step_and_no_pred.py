@@ -20,8 +20,8 @@ def tma_ring_kernel(x_desc, y_ptr, M, N, STAGES: gl.constexpr, num_warps: gl.con
     tiles = gl.cdiv(N, columns)
     ring = gl.allocate_shared_memory(x_desc.dtype, [STAGES, rows, columns], x_desc.layout)
     full = gl.allocate_shared_memory(gl.int64, [STAGES, 1], mbarrier.MBarrierLayout())
-    for slot in gl.static_range(STAGES):
-        mbarrier.init(full.index(slot), count=1)
+    for each in gl.static_range(STAGES):
+        mbarrier.init(full.index(each), count=1)
     for i in gl.static_range(STAGES - 1):
         mbarrier.expect(full.index(i), x_desc.block_type.nbytes)
         tma.async_copy_global_to_shared(x_desc, [first_row, i * columns], full.index(i), ring.index(i))
@@ -35,8 +35,8 @@ def tma_ring_kernel(x_desc, y_ptr, M, N, STAGES: gl.constexpr, num_warps: gl.con
             )
         mbarrier.wait(full.index(i % STAGES), i % 2)
         total += gl.sum(ring.index(i % STAGES).load(layout).to(gl.float32), axis=1)
-    for slot in gl.static_range(STAGES):
-        mbarrier.invalidate(full.index(slot))
+    for each in gl.static_range(STAGES):
+        mbarrier.invalidate(full.index(each))
     out = first_row + gl.arange(0, rows, layout=gl.SliceLayout(1, layout))
     gl.store(y_ptr + out, total, mask=out < M)
 

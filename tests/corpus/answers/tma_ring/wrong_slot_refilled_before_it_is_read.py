@@ -10,10 +10,10 @@
         mbarrier.expect(full.index(s), x_desc.block_type.nbytes, pred=s < tiles)
         tma.async_copy_global_to_shared(x_desc, [first_row, s * columns], full.index(s), ring.index(s), pred=s < tiles)
 # --- with
-    for slot in gl.static_range(STAGES):  # the whole ring is on its way
-        mbarrier.expect(full.index(slot), x_desc.block_type.nbytes, pred=slot < tiles)
+    for each in gl.static_range(STAGES):  # the whole ring is on its way
+        mbarrier.expect(full.index(each), x_desc.block_type.nbytes, pred=each < tiles)
         tma.async_copy_global_to_shared(
-            x_desc, [first_row, slot * columns], full.index(slot), ring.index(slot), pred=slot < tiles
+            x_desc, [first_row, each * columns], full.index(each), ring.index(each), pred=each < tiles
         )
 
 # --- replace

@@ -13,7 +13,7 @@ def strided_inputs(q, k, v, alpha=None):
     o = torch.empty((Z, H, N_Q, D), device=q.device, dtype=q.dtype)
     lse = torch.empty((Z, H, N_Q), device=q.device, dtype=torch.float32)
     BLOCK_D = max(16, triton.next_power_of_2(D))
-    _fwd_tutorial_kernel[(triton.cdiv(N_Q, 32), Z * H)](
+    _fwd_tutorial_kernel[(Z * H, triton.cdiv(N_Q, 32))](
         q, k, v, scale, lse, o,
         q.stride(0), q.stride(1), q.stride(2), q.stride(3),
         k.stride(0), k.stride(1), k.stride(2), k.stride(3),

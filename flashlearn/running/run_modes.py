@@ -68,7 +68,7 @@ class Edited:
     seed: int | None = None
     most: int = 12_000
     more: tuple[tuple[int, str], ...] = ()
-    limit: float = 5.0
+    limit: float = 2.0
     watched: bool = True
 
 

@@ -30,8 +30,8 @@ def tma_ring_kernel(x_desc, y_ptr, M, N, STAGES: gl.constexpr, num_warps: gl.con
     tiles = gl.cdiv(N, columns)
     ring = gl.allocate_shared_memory(x_desc.dtype, [STAGES, rows, columns], x_desc.layout)
     full = gl.allocate_shared_memory(gl.int64, [STAGES, 1], mbarrier.MBarrierLayout())
-    for each in gl.static_range(STAGES):
-        mbarrier.init(full.index(each), count=1)
+    for slot in gl.static_range(STAGES):
+        mbarrier.init(full.index(slot), count=1)
     ### BEGIN SOLUTION
     # STUB: gl.static_assert(False, "TODO tma_ring: the first copies are on their way before the loop")
     for i in gl.static_range(STAGES - 1):  # all slots but one are on their way before the first is needed
@@ -55,8 +55,8 @@ def tma_ring_kernel(x_desc, y_ptr, M, N, STAGES: gl.constexpr, num_warps: gl.con
         x = ring.index(i % STAGES).load(layout)  # columns beyond N are zeros
         total += gl.sum(x.to(gl.float32), axis=1)
         ### END SOLUTION
-    for each in gl.static_range(STAGES):
-        mbarrier.invalidate(full.index(each))
+    for slot in gl.static_range(STAGES):
+        mbarrier.invalidate(full.index(slot))
     out = first_row + gl.arange(0, rows, layout=gl.SliceLayout(1, layout))
     gl.store(y_ptr + out, total, mask=out < M)
 

@@ -6,7 +6,6 @@ from flashlearn.exercise import Mistake
 from flashlearn.lessons.lesson_10_clinic import catalogue
 from flashlearn.lessons.lesson_10_clinic.patient_exercises import (
     GENTLE,
-    LOW_SCORES,
     SHARED,
     causal_forward,
     causal_forward_rounded,
@@ -73,6 +72,6 @@ clinic_5 = forward_patient(
     quantities=quantities.causal_forward,
     weights=readouts.readout(readouts.forward_weights, causal=True),
     catalogue=catalogue.forward(causal=True),
-    cases=(*SHARED, *GENTLE, *LOW_SCORES),
+    cases=(*SHARED, *GENTLE),
     mistakes=MISTAKES,
 )

@@ -104,6 +104,8 @@ def blocks(case: Case, generator: torch.Generator) -> Inputs:
         x[:block_m, :block_n] = 0.0
     if case.data == "one outlier":
         x[M // 2, N // 2] = -3000.0
+    if case.data == "small numbers":
+        x = x / 2**8  # their scales are below the normal numbers of fp16
     x = x.to(case.dtype)
     x = x if case.layout == "contiguous" else x.t().contiguous().t()
     return {"x": x, "block_m": block_m, "block_n": block_n}
@@ -139,6 +141,7 @@ quantize_blocks = Exercise(
         matrix(1, 100, 16, 64, seed=6),
         matrix(70, 48, 64, 16, FP16, seed=7),
         matrix(33, 65, 32, 32, BF16, data="a block of zeros", seed=8),
+        matrix(40, 24, 16, 16, FP16, data="small numbers", seed=11),
         matrix(4096, 4096, 128, 128, BF16, seed=9, gpu=True),
     ),
     judged=HowJudged(

@@ -56,7 +56,8 @@ class Claims:
         """All claims of the finding."""
         assert f"(case {self.outcome.case.name})" in self.found.sentence
         if "agrees" in self.facts:
-            self.check_operands()
+            if self.found.place is not None:  # else its calls are asked about: it names no tile of its own
+                self.check_operands()
             self.check_pair()
         self.check_repair()
         return self.held

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from flashlearn.explaining.missing_programs import GRID, GRID_OR_SHARE, IDLE, missing_programs
+from flashlearn.explaining.findings.missing_programs import GRID, GRID_OR_SHARE, IDLE, missing_programs
 from flashlearn.observation import Launch
 
 

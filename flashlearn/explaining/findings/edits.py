@@ -96,7 +96,7 @@ class OneEdit(FindingKind):
 
 @dataclass(frozen=True)
 class TwoEdits(FindingKind):
-    """Two edits, of which the first makes `reached` of the `cases` wrong ones right, and both make all."""
+    """Two edits: the first makes at least `reached` of the `cases` wrong ones right, and both make all."""
 
     name = "two edits"
     follows = True
@@ -110,8 +110,9 @@ class TwoEdits(FindingKind):
         first, second = (part.kind for part in self.parts)
         verb, all_of_them = "passes" if self.reached == 1 else "pass", "both" if self.cases == 2 else "all"
         return Wording(
-            f"There seem to be two mistakes. (1) {first.change()} {self.reached} of the {self.cases} failing "
-            f"cases {verb}. (2) {second.change().removesuffix(',')} as well, {all_of_them} pass.",
+            f"There seem to be two mistakes. (1) {first.change()} at least {self.reached} of the "
+            f"{self.cases} failing cases {verb}. (2) {second.change().removesuffix(',')} as well, "
+            f"{all_of_them} pass.",
             labelled(("1", first.question), ("2", second.question)),
         )
 

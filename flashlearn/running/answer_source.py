@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from flashlearn.outcome import Status
+from flashlearn.running.counted_turns import COUNTER, compiled, counter
 from flashlearn.running.evidence import Raised
 
 SEPARATOR = "\n\n\n"
@@ -111,7 +112,8 @@ def _run(text: str, names: dict[str, Any], files: list[str]) -> None:
     """Run a text as a file of its own, so that triton finds its lines."""
     files.append(file := f"<edited {next(_numbers)}>")
     linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
-    exec(compile(text, file, "exec"), names)
+    names[COUNTER] = counter()
+    exec(compiled(text, file), names)
 
 
 def _rebound(function: types.FunctionType, names: dict[str, Any]) -> types.FunctionType:

@@ -1,4 +1,4 @@
-"""Loops of an edited text end by a count of their turns, outside kernels, and its lines stay where they are."""
+"""Loops of an edited text end by a count of turns, outside kernels, and its lines stay where they are."""
 
 from __future__ import annotations
 

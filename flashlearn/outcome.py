@@ -200,7 +200,7 @@ class FindingKind:
         raise NotImplementedError
 
 
-NO_FACTS = ("parts", "called")
+NO_FACTS = ("parts", "called", "tried")
 """Fields of kinds that are no facts: findings have them by these names."""
 
 

@@ -12,6 +12,7 @@ from flashlearn.explaining.findings.launcher import NothingLaunched
 from flashlearn.explaining.findings.precision import RoundedInside
 from flashlearn.explaining.findings.undefined_memory import MaskedLoadWithoutOther, UninitialisedMemory
 from flashlearn.explaining.matching import size
+from flashlearn.interpreter.cautions import UNINITIALISED
 from flashlearn.interpreter.full_precision import COMPUTED, HALF, ROUNDED
 from flashlearn.interpreter.observers.assigned_values import ValueRecorder
 from flashlearn.judging.cases import run_observed
@@ -61,7 +62,7 @@ def undefined_lanes(exercise: Exercise, wrong: list[Outcome], answer: Answer) ->
 def uninitialised_memory(exercise: Exercise, wrong: list[Outcome], answer: Answer) -> Finding | None:
     """Memory from torch.empty that is used as if it were zeros, if zeros would make every wrong case
     right."""
-    suspects = [o for o in wrong if o.observation is not None and o.warnings]
+    suspects = [o for o in wrong if any(caution.kind == UNINITIALISED for caution in o.warnings)]
     if not wrong or len(suspects) < len(wrong) or not _all_pass(exercise, answer, wrong, fresh=0.0):
         return None
     bad = next((c.name for c in wrong[0].outputs if not c.ok), None)

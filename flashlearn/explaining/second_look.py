@@ -11,14 +11,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from flashlearn.explaining.edits.avoidance import stays_inside_alone
+from flashlearn.explaining.edits.dtypes import DTYPE
 from flashlearn.explaining.edits.naturalness import Naturalness, naturalness
-from flashlearn.explaining.edits.returned_forms import FIXED_SIZE
+from flashlearn.explaining.edits.returned_forms import FIXED_SIZE, RETURNED_DTYPE
 from flashlearn.explaining.edits.search import PartialRepair, edit_finding
-from flashlearn.explaining.edits.verification import STOPPED, cost, right_cases, wasteful
-from flashlearn.explaining.findings.edits import AndOneEdit, OneEdit
+from flashlearn.explaining.edits.verification import STOPPED, cost, wasteful
+from flashlearn.explaining.findings.edits import AndOneEdit, EditAndMistake, OneEdit, TwoEdits
 from flashlearn.explaining.findings.rule import Clue
 from flashlearn.explaining.findings.shape import Shape
-from flashlearn.explaining.findings.two_mistakes import AfterRepair
+from flashlearn.explaining.findings.two_mistakes import AfterRepair, AtOnce, ByPrecision, PartlyWritten
 from flashlearn.explaining.repaired import Repaired, wanted_dtypes
 from flashlearn.explaining.stage import Search
 from flashlearn.judging.cases import run_observed
@@ -32,6 +33,9 @@ MOST_WORK = 800.0
 
 MIN_SHARE = 0.2
 """An edit that repairs less than this share of the failing cases is not reported, unless an access failed."""
+
+SEVERAL = (AtOnce, PartlyWritten, ByPrecision, TwoEdits, EditAndMistake)
+"""Two mistakes in a copy in which a first one is fixed are more than can be told."""
 
 Explain = Callable[[Search, bool], Finding | None]
 """It names what is wrong; with True it may take as long as for an answer that is seen for the first time."""
@@ -91,7 +95,7 @@ def _changes_dtype(finding: Finding) -> bool:
     """True if one of its edits gives memory another dtype."""
     kind = finding.kind
     if isinstance(kind, OneEdit):
-        return "dtype" in kind.old + kind.quoted[0] and "float" in kind.new
+        return kind.edit_kind in (DTYPE, RETURNED_DTYPE)
     return any(map(_changes_dtype, finding.parts))
 
 
@@ -127,10 +131,12 @@ def _after_one(search: Search, repair: PartialRepair, explain: Explain) -> Findi
     if repair.edit.kind is FIXED_SIZE:
         return None  # a larger tile may avoid a mistake in the loop
     repaired, failing = Repaired(search.answer, ((repair.section, text),)), _failing(search.outcomes)
-    right = right_cases([o for o in search.outcomes if o.status is Status.PASS])
+    right = [o for o in search.outcomes if o.status is Status.PASS and o.mode == "observed"]
     after = _run_again(search, repaired, (*failing, *right))
     passing = [o for o in after[: len(failing)] if o.status is Status.PASS]
     if _failing(after[len(failing) :]) or any(o.status is not Status.WRONG for o in _failing(after)):
+        return None
+    if any(_spoils(one, new) for one, new in zip(failing, after, strict=False)):
         return None
     stopped = any(o.status in STOPPED for o in failing)
     if any(wasteful(one, cost(new)) for one, new in zip(right, after[len(failing) :], strict=True)):
@@ -152,6 +158,11 @@ def _after_one(search: Search, repair: PartialRepair, explain: Explain) -> Findi
     return None if alone and lucky else found  # one name in another's place is soon right in a few cases
 
 
+def _spoils(before: Outcome, after: Outcome) -> bool:
+    """Whether an output that was right has become wrong."""
+    return any(old.ok and not new.ok for old, new in zip(before.outputs, after.outputs, strict=False))
+
+
 def _names_all(finding: Finding | None) -> bool:
     """Whether a mistake is named whose numbers are those of every case."""
     if finding is None or finding.partial or not 1 < finding.of == finding.fits:
@@ -165,13 +176,14 @@ def _combined(search: Search, first: Finding, after: Sequence[Outcome], second: 
     failing = len(_failing(search.outcomes))
     passed = failing - len(_failing(after))
     sure = second is not None and (second.fits or second.conclusive)
-    if not sure or second.kind.locates or second.kind.vague:
+    if not sure or second.kind.locates or second.kind.vague or isinstance(second.kind, SEVERAL):
         left = {check.name for o in _failing(after) for check in o.outputs if not check.ok}
         still = tuple(name for name in search.exercise.outputs if name in left)
         kind = AfterRepair(passed, failing, passed, (first,), still)
         return Finding(kind, first.place, passed, failing, partial=True)
     fitting = 0 if second.kind.observed else second.fits
-    explained = failing if not second.partial and fitting == second.of else passed + fitting
+    whole = not second.partial and failing - passed <= fitting == second.of
+    explained = failing if whole else min(passed + fitting, failing)
     kind = AfterRepair(passed, failing, explained, (first, second))
     return Finding(kind, first.place or second.place, explained, failing, explained < failing)
 

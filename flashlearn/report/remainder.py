@@ -11,7 +11,7 @@ from flashlearn.explaining.findings.case_status import CaseStatus
 from flashlearn.explaining.findings.counts import all_of, some_of
 from flashlearn.explaining.findings.declared import Declared, DeclaredFault, Explained
 from flashlearn.explaining.findings.launcher import LauncherFault, NothingLaunched
-from flashlearn.explaining.findings.two_mistakes import AtOnce, Besides, RoundedBesides
+from flashlearn.explaining.findings.two_mistakes import AfterRepair, AtOnce, Besides, RoundedBesides
 from flashlearn.explaining.matching import has_wrong_numbers
 from flashlearn.outcome import Finding, Outcome, Status
 from flashlearn.report.data import CheckResult
@@ -47,7 +47,8 @@ def explained_and_left(result: CheckResult) -> str:
         return ""
     if finding.fits < finding.of:
         share = some_of(finding.fits, max(finding.of, len(failing)), "failing case")
-        return f"this explains {share}: {AGAIN}"
+        least = "at least " if isinstance(finding.kind, AfterRepair) else ""
+        return f"this explains {least}{share}: {AGAIN}"
     return _fits_all(finding, result, failing)
 
 

@@ -21,7 +21,7 @@ FORMULA_RUNS = 900
 """The number of runs of edited formulas in one search."""
 
 RIGHT_CASES = 6
-"""How many cases that are right already must remain so."""
+"""So many cases that are right already must remain so before the others are asked."""
 
 SYMBOLIC_SECONDS = 1.5
 CALL_SECONDS = 1.0
@@ -48,7 +48,8 @@ class FormulaTrial:
         self.superfluous = self.wasteful = False
         self.fixed: tuple[tuple[int, str], ...] = ()
         self.wrong = [o for o in outcomes if o.status in (Status.WRONG, Status.CRASHED)]
-        self.right = [o for o in outcomes if o.status is Status.PASS][:RIGHT_CASES]
+        passing = [o for o in outcomes if o.status is Status.PASS]
+        self.right, self.others = passing[:RIGHT_CASES], passing[RIGHT_CASES:]
         crashed = any(not o.outputs for o in self.wrong)
         wrong = {c.name for o in self.wrong for c in o.outputs if not c.ok}
         self.bad = set(exercise.outputs) if crashed else wrong
@@ -70,9 +71,17 @@ class FormulaTrial:
         return False
 
     def generalises(self, section: int, text: str, outputs: Iterable[str]) -> bool:
-        """Whether these outputs are right at other numbers; symbols stand for all of them."""
-        fresh = self.exercise.explained.fresh
-        return all(self._right_outputs(section, text, case) >= {*outputs} for case in fresh)
+        """Whether these outputs are right at other numbers, for which symbols stand, and in every case."""
+        cases = (*self.exercise.explained.fresh, *(o.case for o in self.others))
+        left = self.left  # only few edits come so far: what a search may take is meant for the others
+        held = all(self._right_outputs(section, text, case) >= {*outputs} for case in cases)
+        self.left = left
+        return held
+
+    def passing(self, section: int, text: str, outcomes: Sequence[Outcome]) -> list[Outcome]:
+        """Those of the outcomes that are right with this text in place of that section."""
+        names = {*self.exercise.outputs}
+        return [o for o in outcomes if names <= self._right_outputs(section, text, o.case)]
 
     def repaired(self, section: int, text: str) -> set[str]:
         """The outputs that are right in every case with this text in place of that section."""

@@ -28,7 +28,9 @@ def find_line(exercise: Exercise, answer: Answer, outcomes: Sequence[Outcome]) -
     trial = FormulaTrial(*about) if symbolic else NumericTrial(*about, forms=True)
     trial.left = min(trial.left, LINE_WORK[exercise.kind])
     edits = (
-        (i, edit) for i, section in enumerate(sections) for edit in allowed_edits(exercise, section.text)
+        (i, edit)
+        for i, section in enumerate(sections)
+        for edit in allowed_edits(exercise, section.text, trial.wrong)
     )
     suspects = suspect_lines(sections, exercise.outputs, outcomes)
     hints = Hints(divergence=[None] * len(sections), suspects=suspects)

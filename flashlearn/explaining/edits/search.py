@@ -12,6 +12,7 @@ from typing import NamedTuple
 from flashlearn.exercise import Exercise, Kind
 from flashlearn.explaining.edits.address_slice import address_slice, operand_lines
 from flashlearn.explaining.edits.alternatives import most_natural
+from flashlearn.explaining.edits.compensation import compensates
 from flashlearn.explaining.edits.disabled_bounds import swallows_a_loop, wastes_work
 from flashlearn.explaining.edits.each_output import ALTERNATIVES, together
 from flashlearn.explaining.edits.edit import Edit
@@ -21,6 +22,7 @@ from flashlearn.explaining.edits.naturalness import Naturalness, naturalness
 from flashlearn.explaining.edits.output_slice import suspect_lines
 from flashlearn.explaining.edits.quotation import quoted
 from flashlearn.explaining.edits.ranking import Hints, ranked
+from flashlearn.explaining.edits.returned_forms import FIXED_SIZE
 from flashlearn.explaining.edits.trial import Trial
 from flashlearn.explaining.edits.verification import NumericTrial, cost
 from flashlearn.explaining.findings.edits import OneEdit, TwoEdits
@@ -85,7 +87,9 @@ def find_edit(
     partial: list[PartialRepair] = []
     echoing: list[PartialRepair] = []
     edits = (
-        (i, edit) for i, section in enumerate(sections) for edit in allowed_edits(exercise, section.text)
+        (i, edit)
+        for i, section in enumerate(sections)
+        for edit in allowed_edits(exercise, section.text, trial.wrong)
     )
     hints = Hints(
         divergence=lines_within(sections, line),
@@ -139,10 +143,14 @@ def _exchanges(edit: Edit) -> bool:
     return edit.new not in edit.old and edit.old not in edit.new
 
 
-def allowed_edits(exercise: Exercise, text: str) -> Iterator[Edit]:
-    """The edits of a text that the exercise allows: an atomic only where the order of additions is open."""
+def allowed_edits(exercise: Exercise, text: str, wrong: Sequence[Outcome]) -> Iterator[Edit]:
+    """The edits of a text that may be reported: an atomic only where the order of additions is open.
+
+    None makes up for a mistake that shows in the few cases that are `wrong` by leaving out what protects.
+    """
     for edit in edits_of(text):
-        if exercise.judged.atomics or ATOMIC not in edit.new or ATOMIC in edit.old:
+        adds_an_atomic = ATOMIC in edit.new and ATOMIC not in edit.old
+        if (exercise.judged.atomics or not adds_an_atomic) and not compensates(edit, wrong):
             yield edit
 
 
@@ -168,24 +176,31 @@ def _two_edits(
     trial.wrong = [*wrong[best.reached :], *wrong[: best.reached]]
     texts = [text if i == at else one.text for i, one in enumerate(sections)]
     trial.fixed = ((at, text),)
-    second = ((i, edit) for i, one in enumerate(texts) for edit in allowed_edits(exercise, one))
+    second = ((i, edit) for i, one in enumerate(texts) for edit in allowed_edits(exercise, one, still_wrong))
     for i, edit in ranked(second, still_wrong, hints):
         if trial.left <= 0:
             return None
         if not _is_natural(texts[i], edit) or (i == at and _overlap(best.edit, edit)):
             continue
-        text = edit.applied(texts[i])
-        if trial.repaired(i, text) == trial.bad and trial.generalises(i, text, trial.bad):
+        both = edit.applied(texts[i])
+        if trial.repaired(i, both) == trial.bad and trial.generalises(i, both, trial.bad):
+            trial.fixed = ()
+            passing = trial.passing(at, text, wrong)  # with the first edit alone, in all cases
+            if compensates(edit, [o for o in wrong if all(o is not done for done in passing)]):
+                return None
             other = edit_finding(wrong, sections[i], edit, written=texts[i])
             parts = (edit_finding(wrong, section, best.edit), other)
-            kind = TwoEdits(best.reached, len(wrong), parts)
+            kind = TwoEdits(len(passing), len(wrong), parts)
             return Finding(kind, parts[0].place, len(wrong), len(wrong))
     return None
 
 
 def _is_natural(text: str, edit: Edit) -> bool:
-    """Whether an edit may be reported as one of two mistakes, on no more evidence than that both help."""
-    return naturalness(text, edit) is Naturalness.NATURAL
+    """Whether an edit may be reported as one of two mistakes, on no more evidence than that both help.
+
+    A larger tile may merely avoid a mistake in a loop or in the grid.
+    """
+    return naturalness(text, edit) is Naturalness.NATURAL and edit.kind is not FIXED_SIZE
 
 
 def _overlap(first: Edit, second: Edit) -> bool:
@@ -212,5 +227,6 @@ def edit_finding(
     also = tuple(section.line + one - 1 for one in edit.also)
     place = Place(section.file, line, section.text.splitlines()[edit.line - 1].rstrip(), section.name)
     quotes = quoted(written or section.text, edit)
-    kind = OneEdit(edit.kind.name, line, edit.old, edit.new, count, also, output, quotes, doubt)
+    tried = (section.line, edit.applied(written or section.text))
+    kind = OneEdit(edit.kind.name, line, edit.old, edit.new, count, also, output, quotes, doubt, tried)
     return Finding(kind, place, count, count)

@@ -13,6 +13,7 @@ from flashlearn.exercise import Exercise, Kind
 from flashlearn.explaining.declared_mistakes import find_declared
 from flashlearn.explaining.edits.address_slice import address_slice
 from flashlearn.explaining.edits.avoidance import stays_inside_alone
+from flashlearn.explaining.edits.compensation import compensates
 from flashlearn.explaining.edits.generation import edits_of
 from flashlearn.explaining.edits.naturalness import Naturalness, naturalness
 from flashlearn.explaining.edits.ranking import Hints, ranked
@@ -109,7 +110,7 @@ def _second_edit(
             return None
         if len(trial.wrong) == 1 and trial.by_chance(edit):
             continue
-        if naturalness(section.text, edit) is not Naturalness.NATURAL:
+        if naturalness(section.text, edit) is not Naturalness.NATURAL or compensates(edit, trial.wrong):
             continue
         text = edit.applied(section.text)
         if trial.repaired(number, text) == trial.bad and trial.generalises(number, text, trial.bad):

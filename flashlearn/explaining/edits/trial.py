@@ -39,4 +39,7 @@ class Trial(Protocol):
         """Whether the last text left in the first wrong case what a known mistake gives there."""
 
     def generalises(self, section: int, text: str, outputs: Iterable[str]) -> bool:
-        """Whether these outputs are right on cases that the exercise does not have."""
+        """Whether these outputs are right on cases that the exercise does not have and in all that passed."""
+
+    def passing(self, section: int, text: str, outcomes: Sequence[Outcome]) -> list[Outcome]:
+        """Those of the outcomes that are right with this text in place of that section."""

@@ -44,7 +44,8 @@ FRESH_CASES = 2
 """On how many cases that the exercise does not have an edit must be right as well."""
 
 RIGHT_CASES = 6
-"""How many cases that are right already must remain so, from as many kinds of cases as there are."""
+"""So many cases that are right already, from as many kinds as there are, must remain so before the others are
+run."""
 
 MISFITS = ("shape", "dtype")
 """What may be wrong with the form of an output: an edit that puts it right may be found by the numbers."""
@@ -66,7 +67,9 @@ class NumericTrial:
         fit = [_comparable(o, forms) if self.watched or forms else _decidable(o) for o in outcomes]
         judged = exercise.judged.read is None and all(fit)
         self.wrong = sorted((o for o in outcomes if o.status is not Status.PASS and judged), key=cost)
-        self.right = right_cases([o for o in outcomes if o.status is Status.PASS])
+        passing = [o for o in outcomes if o.status is Status.PASS and o.mode == "observed"]
+        self.right = right_cases(passing)
+        self.others = sorted((o for o in passing if all(o is not one for one in self.right)), key=cost)
         outputs = {c.name for o in self.wrong for c in o.outputs if not c.ok}
         stopped = any(o.status in STOPPED or not o.outputs for o in self.wrong)
         self.bad = set(exercise.outputs) if stopped else outputs
@@ -102,11 +105,15 @@ class NumericTrial:
         if outcome.status is Status.PASS and seen is not None and evidence.accesses > seen.accesses:
             self.superfluous = True
             self.wasteful |= wasteful(outcome, evidence.accesses)
-        if evidence.raised is not None or len(values) != len(self.exercise.outputs):
+        right = self._agreeing(evidence, outcome)
+        return right if set(self.exercise.outputs) - self.bad <= right else set()
+
+    def _agreeing(self, evidence: Evidence, outcome: Outcome) -> set[str]:
+        """The outputs that came out right."""
+        values, names = evidence.values, self.exercise.outputs
+        if evidence.raised is not None or len(values) != len(names):
             return set()
-        names = self.exercise.outputs
-        right = {name for i, name in enumerate(names) if self._agrees(outcome, i, values[i])}
-        return right if set(names) - self.bad <= right else set()
+        return {name for i, name in enumerate(names) if self._agrees(outcome, i, values[i])}
 
     def echoes(self) -> bool:
         """Whether the last text left in the first wrong case what a known mistake gives there."""
@@ -117,8 +124,19 @@ class NumericTrial:
         return self._echoes.hears(self._first)
 
     def generalises(self, section: int, text: str, outputs: Iterable[str]) -> bool:
-        """Whether these outputs are right on cases that the exercise does not have."""
-        return all(self._right_on(section, text, outcome) >= {*outputs} for outcome in self._fresh())
+        """Whether these outputs are right on cases that the exercise does not have and in all that passed."""
+        wanted = {*outputs}
+        if not all(self._right_on(section, text, outcome) >= wanted for outcome in self._fresh()):
+            return False
+        left = self.left  # only few edits come so far: what a search may take is meant for the others
+        held = all(self._right_outputs(section, text, outcome) >= wanted for outcome in self.others)
+        self.left = left
+        return held
+
+    def passing(self, section: int, text: str, outcomes: Sequence[Outcome]) -> list[Outcome]:
+        """Those of the outcomes that are right with this text in place of that section."""
+        names = {*self.exercise.outputs}
+        return [o for o in outcomes if names <= self._agreeing(self._run(section, text, o), o)]
 
     def _fresh(self) -> list[Outcome]:
         """Fresh cases as outcomes still to be judged, each from a wrong case: fast and varied ones."""

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+FAILING = "failing case"
+"""What a case is called that does not pass."""
+
 
 def all_of(count: int, noun: str) -> str:
     """All of `count` things, called by their singular: "the case", "both cases", "all 3 cases"."""
@@ -10,7 +13,21 @@ def all_of(count: int, noun: str) -> str:
 
 def all_pass(count: int) -> str:
     """The statement that all of `count` failing cases pass."""
-    return f"{all_of(count, 'failing case')} pass{'es' if count == 1 else ''}"
+    return f"{all_of(count, FAILING)} pass{'es' if count == 1 else ''}"
+
+
+def some_pass(part: int, count: int) -> str:
+    """The statement that so many of `count` failing cases pass."""
+    return f"{some_of(part, count, FAILING)} pass{'es' if part == 1 else ''}"
+
+
+def of_those(sentence: str, which: str) -> str:
+    """A sentence about failing cases as one about those failing cases that are called `which`.
+
+    >>> of_those("With `m` all 3 failing cases pass.", "remaining")
+    'With `m` all 3 remaining cases pass.'
+    """
+    return sentence.replace(FAILING, f"{which} case")
 
 
 def some_of(part: int, count: int, noun: str) -> str:

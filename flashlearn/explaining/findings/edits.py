@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from flashlearn.explaining.edits.edit import EditKind, kind_named
 from flashlearn.explaining.edits.questions import question_of
-from flashlearn.explaining.findings.counts import all_pass
+from flashlearn.explaining.findings.counts import all_pass, some_pass
+from flashlearn.explaining.findings.nan_origin import sentence_away_from
 from flashlearn.explaining.findings.rule import joined, labelled
 from flashlearn.outcome import Finding, FindingKind, Wording
 
@@ -31,7 +32,7 @@ class OneEdit(FindingKind):
 
     `edit` is the name of its kind, `line` and `also` are the learner's lines that it changes, `old` and `new`
     the text before and after, `quoted` the same within the expression around it. With `doubt` the mistake
-    itself may be elsewhere.
+    itself may be elsewhere. `tried` is the whole section as it was run, as (its first line, its text).
     """
 
     name = "one edit"
@@ -46,6 +47,7 @@ class OneEdit(FindingKind):
     output: str = ""
     quoted: tuple[str, str] = ("", "")
     doubt: bool = False
+    tried: tuple[int, str] = field(default=(0, ""), compare=False, repr=False)
 
     @property
     def edit_kind(self) -> EditKind:
@@ -96,7 +98,7 @@ class OneEdit(FindingKind):
 
 @dataclass(frozen=True)
 class TwoEdits(FindingKind):
-    """Two edits: the first makes at least `reached` of the `cases` wrong ones right, and both make all."""
+    """Two edits: the first makes `reached` of the `cases` wrong ones right, and both together make all."""
 
     name = "two edits"
     follows = True
@@ -108,11 +110,11 @@ class TwoEdits(FindingKind):
     def wording(self) -> Wording:
         """Both changes, with what came of them."""
         first, second = (part.kind for part in self.parts)
-        verb, all_of_them = "passes" if self.reached == 1 else "pass", "both" if self.cases == 2 else "all"
+        some = some_pass(self.reached, self.cases)
+        all_of_them = "both" if self.cases == 2 else "all"
         return Wording(
-            f"There seem to be two mistakes. (1) {first.change()} at least {self.reached} of the "
-            f"{self.cases} failing cases {verb}. (2) {second.change().removesuffix(',')} as well, "
-            f"{all_of_them} pass.",
+            f"There seem to be two mistakes. (1) {first.change()} {some}. "
+            f"(2) {second.change().removesuffix(',')} as well, {all_of_them} pass.",
             labelled(("1", first.question), ("2", second.question)),
         )
 
@@ -157,7 +159,7 @@ class AndOneEdit(FindingKind):
     def wording(self) -> Wording:
         """One after the other."""
         finding, edit = self.parts
-        return Wording(joined(finding.sentence, edit.sentence), edit.next_step)
+        return Wording(joined(sentence_away_from(finding, edit.place), edit.sentence), edit.next_step)
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from flashlearn.outcome import FindingKind, Place, Wording
+from flashlearn.outcome import Finding, FindingKind, Place, Wording
 
 OPERATIONS = {
     "inf minus inf": (
@@ -113,6 +113,18 @@ class NanOrigin(FindingKind):
             )
             source = f" The infinity comes from a number that {line}became too large for its format."
         return Wording(f"The first NaN appears here: {what}.{source} {reached}", step)
+
+
+def sentence_away_from(finding: Finding, shown: Place | None) -> str:
+    """The finding's sentence where the report shows another line than its own: "here" becomes that line."""
+    place = finding.place
+    if not isinstance(finding.kind, NanOrigin) or place is None or (shown and shown.line == place.line):
+        return finding.sentence
+    where = f"in line {place.line} (`{place.text.strip()}`)"
+    first, rest = "The first NaN appears here:", finding.sentence.removeprefix("Here ")
+    if rest != finding.sentence:
+        return f"{where[0].upper()}{where[1:]} {rest}"
+    return finding.sentence.replace(first, f"The first NaN appears {where}:", 1)
 
 
 def reach(case: str, output: str, count: int, total: int) -> str:

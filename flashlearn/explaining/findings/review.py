@@ -8,9 +8,9 @@ from flashlearn.outcome import FindingKind, Wording
 
 
 def _step(seen: str) -> str:
-    """That nothing else is wrong; that every case passes is said once."""
-    only = "only this remains to be fixed."
-    return only.capitalize() if "very case passes" in seen else f"Every case passes; {only}"
+    """That every case passes, which is said once, and that this is left."""
+    left = "this remains to be fixed."
+    return left.capitalize() if "very case passes" in seen else f"Every case passes; {left}"
 
 
 @dataclass(frozen=True)

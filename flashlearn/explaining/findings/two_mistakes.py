@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from flashlearn.explaining.findings.counts import some_of
-from flashlearn.explaining.findings.declared import in_part, where
-from flashlearn.explaining.findings.edits import OneEdit
+from flashlearn.explaining.findings.counts import of_those, some_of, some_pass
+from flashlearn.explaining.findings.declared import Declared, in_part, where
+from flashlearn.explaining.findings.edits import DeclaredInLine, OneEdit
+from flashlearn.explaining.findings.nan_origin import sentence_away_from
+from flashlearn.explaining.findings.outputs import EachOutput
 from flashlearn.explaining.findings.rule import joined, labelled
 from flashlearn.explaining.scope import Scope
 from flashlearn.outcome import Finding, FindingKind, Wording
@@ -46,8 +48,9 @@ class ByPrecision(FindingKind):
         return (*self.parts[0].names, *self.parts[1].names)
 
     def wording(self) -> Wording:
-        """Both, each with its precision."""
+        """Both, each with its precision, of whose cases alone it speaks."""
         full, half = (part.sentence for part in self.parts)
+        full, half = of_those(full, "failing fp32"), of_those(half, "failing half-precision")
         return Wording(
             f"There are two mistakes. (1, in fp32) {full} (2, in half precision) {half}", steps(self.parts)
         )
@@ -64,7 +67,8 @@ class InFp32(FindingKind):
     def wording(self) -> Wording:
         """The mistake, and for which cases it is."""
         (finding,) = self.parts
-        return Wording(f"In the fp32 cases one mistake is seen. {finding.sentence}", finding.next_step)
+        sentence = of_those(finding.sentence, "failing fp32")
+        return Wording(f"In the fp32 cases one mistake is seen. {sentence}", finding.next_step)
 
 
 @dataclass(frozen=True)
@@ -111,7 +115,7 @@ class RoundedBesides(FindingKind):
 class AfterRepair(FindingKind):
     """A first mistake whose repair was tried, and a second one, if the numbers that come then show it.
 
-    With the repair `repaired` of the `failing` cases pass; together the two explain `explained` of them.
+    With the repair `repaired` of the `failing` cases pass; the two are seen to explain `explained` of them.
     The outputs in `still_wrong` are wrong after it.
     """
 
@@ -129,8 +133,7 @@ class AfterRepair(FindingKind):
         first, *more = self.parts
         change = getattr(first.kind, "change", None)
         one_output = bool(getattr(first.kind, "output", ""))
-        cases = some_of(self.repaired, self.failing, "failing case")
-        passing = f"{cases} {'passes' if self.repaired == 1 else 'pass'}"
+        passing = some_pass(self.repaired, self.failing)
         seen = first.sentence if change is None or one_output else f"{change()} {passing}."
         if more and change is not None and not one_output and not self.repaired:
             seen = f"{change()} only the second mistake is left."
@@ -147,14 +150,15 @@ class AfterRepair(FindingKind):
         (other,) = more
         if other.kind.observed:
             return Wording(
-                f"(1) {seen} (2) Something is still wrong after that. {other.sentence}",
+                f"(1) {seen} (2) Something is still wrong after that. "
+                f"{sentence_away_from(other, first.place)}",
                 steps_of((question, other.next_step)),
             )
         order = "There are two mistakes; the second was found in a copy with the first one fixed."
-        both = f"{order} (1) {seen} (2) {other.sentence}"
+        both = f"{order} (1) {seen} (2) {_in_the_copy(other)}"
         if self.explained in (0, self.failing):
             return Wording(both, steps_of((question, other.next_step)))
-        known = f"Together they explain {some_of(self.explained, self.failing, 'failing case')}."
+        known = f"Together they explain at least {some_of(self.explained, self.failing, 'failing case')}."
         return Wording(joined(both, known), joined(steps_of((question, other.next_step)), AGAIN))
 
     @property
@@ -164,6 +168,20 @@ class AfterRepair(FindingKind):
 
 
 AGAIN = "Fix it, and check again."
+
+
+def _in_the_copy(finding: Finding) -> str:
+    """What is said of a copy with another mistake fixed: what was seen there need not hold of the answer."""
+    sentence = of_those(finding.sentence, "remaining")
+    return sentence if _is_about_the_text(finding) else f"With (1) fixed: {sentence}"
+
+
+def _is_about_the_text(finding: Finding) -> bool:
+    """True if it names what is written, which the repair of another mistake does not change."""
+    kind = finding.kind
+    if isinstance(kind, EachOutput | DeclaredInLine):
+        return all(map(_is_about_the_text, finding.parts))
+    return isinstance(kind, OneEdit) or (isinstance(kind, Declared) and kind.scope is None)
 
 
 def other_names(parts: Sequence[Finding]) -> tuple[str, ...]:

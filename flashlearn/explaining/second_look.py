@@ -155,7 +155,9 @@ def _after_one(search: Search, repair: PartialRepair, explain: Explain) -> Findi
     found = _combined(search, first, after, second)
     alone = len(found.kind.parts) == 1
     lucky = repair.edit.kind.mixes_names and not repair.outputs and 2 * len(passing) < len(failing)
-    return None if alone and lucky else found  # one name in another's place is soon right in a few cases
+    if alone and (lucky or (repair.outputs and stopped)):
+        return None  # a name is soon right in a few cases, and an output once no access fails
+    return found
 
 
 def _spoils(before: Outcome, after: Outcome) -> bool:

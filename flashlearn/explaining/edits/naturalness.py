@@ -18,6 +18,7 @@ from flashlearn.explaining.edits.edit import Edit, lines_of, name_of, names_in
 from flashlearn.explaining.edits.name_families import similar
 from flashlearn.explaining.edits.names import CONSTANT, OTHER_NAME
 from flashlearn.explaining.edits.operators import OPERATOR
+from flashlearn.explaining.edits.rounding import ROUND_UP
 from flashlearn.explaining.edits.slicing import assignments
 
 RANGES = ("range", "static_range")
@@ -39,6 +40,9 @@ COMMON_NUMBERS = ("0", "1", "2", "0.0", "1.0", "True", "False", 'float("-inf")')
 
 COPIED = re.compile(r"\] = |\.copy_\(")
 """A tensor of a launcher is filled."""
+
+SHIFTED = re.compile(r"[+-] ?\d+\)? ?//")
+"""A number is added or subtracted before a division."""
 
 BOUNDED = re.compile(r"[+-] ?$")
 """Before a number that shifts a bound."""
@@ -69,6 +73,8 @@ def naturalness(text: str, edit: Edit) -> Naturalness:
         return Naturalness.ODD  # a loop from 0 on does all that any other start does
     if kind is OPERATOR and _operator(edit) == {*ODD_OPERATORS}:
         return Naturalness.ODD
+    if kind is ROUND_UP and SHIFTED.search(edit.old):
+        return Naturalness.ODD  # the number before the division may be what is wrong
     if kind is CONSTANT and edit.new not in COMMON_NUMBERS and not edit.new.isidentifier():
         return Naturalness.UNUSUAL
     if kind.name in ("argument order", "exchanged names") and edit.line in _unpacking_lines(text):

@@ -17,7 +17,7 @@ from flashlearn.explaining.edits.returned_forms import FIXED_SIZE, RETURNED_DTYP
 from flashlearn.explaining.edits.search import PartialRepair, edit_finding
 from flashlearn.explaining.edits.verification import STOPPED, cost, wasteful
 from flashlearn.explaining.findings.edits import AndOneEdit, EditAndMistake, OneEdit, TwoEdits
-from flashlearn.explaining.findings.rule import Clue
+from flashlearn.explaining.findings.rule import Clue, Rule
 from flashlearn.explaining.findings.shape import Shape
 from flashlearn.explaining.findings.two_mistakes import AfterRepair, AtOnce, ByPrecision, PartlyWritten
 from flashlearn.explaining.repaired import Repaired, wanted_dtypes
@@ -157,6 +157,11 @@ def _after_one(search: Search, repair: PartialRepair, explain: Explain) -> Findi
     lucky = repair.edit.kind.mixes_names and not repair.outputs and 2 * len(passing) < len(failing)
     if alone and (lucky or (repair.outputs and stopped)):
         return None  # a name is soon right in a few cases, and an output once no access fails
+    if repair.edit.kind.by_chance and not repair.outputs and 2 * len(passing) <= len(failing):
+        return None  # another operation may lead to the numbers of a known mistake
+    few = not repair.outputs and not stopped and 2 * len(passing) < len(failing)
+    if few and not alone and isinstance(found.parts[1].kind, Rule):
+        return None  # what is seen in the others may be what the edit has done
     return found
 
 

@@ -10,6 +10,8 @@ from flashlearn.exercise import Kind
 from flashlearn.explaining.findings.case_status import CaseStatus
 from flashlearn.explaining.findings.counts import all_of, some_of
 from flashlearn.explaining.findings.declared import Declared, DeclaredFault, Explained
+from flashlearn.explaining.findings.edits import EditAndMistake
+from flashlearn.explaining.findings.first_divergence import WithItsLine
 from flashlearn.explaining.findings.launcher import LauncherFault, NothingLaunched
 from flashlearn.explaining.findings.two_mistakes import AfterRepair, AtOnce, Besides, RoundedBesides
 from flashlearn.explaining.matching import has_wrong_numbers
@@ -67,20 +69,43 @@ def _fits_all(finding: Finding, result: CheckResult, failing: list[Outcome]) -> 
     if _only_seen(finding):
         seen = some_of(finding.of, max(len(failing), finding.of), "failing case")
         return f"this was seen in {seen}; {OPEN}"
-    declared = isinstance(finding.kind, Declared | AtOnce) and result.exercise.kind is not Kind.SYMBOLIC
+    declared = _is_declared(finding) and result.exercise.kind is not Kind.SYMBOLIC
     silent = sum(map(_has_no_numbers, failing)) if declared else 0
+    gives = "gives the numbers of" if declared and not _was_tried(finding) else "explains"
+    if _second_by_nan_alone(finding):
+        return f"the only evidence for the second is NaN and infinities: {AGAIN}"
     if silent and silent == len(failing):
         return f"the only evidence is NaN and infinities, which other mistakes produce as well: {AGAIN}"
     if len(failing) < finding.of == len(result.outcomes):  # it was tried on the cases that pass as well
         hidden = "the one that passes" if len(result.outcomes) - len(failing) == 1 else "those that pass"
-        return f"this explains {all_of(finding.of, 'case')}; in {hidden}, the mistake makes no difference"
+        return f"this {gives} {all_of(finding.of, 'case')}; in {hidden}, the mistake makes no difference"
     left = len(failing) - finding.of
     if left <= 0:
-        fits = f"this explains {all_of(len(failing), 'failing case')}"
+        fits = f"this {gives} {all_of(len(failing), 'failing case')}"
         poor = f", {silent} of them only by NaN and infinities, which other mistakes produce as well: {AGAIN}"
         return fits + poor if silent else fits
     others = "the other one" if left == 1 else f"the other {left}"
-    return f"this explains {all_of(finding.of, 'case')} that it was tested on; {others} could not be tested"
+    return f"this {gives} {all_of(finding.of, 'case')} that it was tested on; {others} could not be tested"
+
+
+def _is_declared(finding: Finding) -> bool:
+    """True for a mistake that gives just these numbers; what comes after it is fixed, they need not show."""
+    if isinstance(finding.kind, WithItsLine):
+        return _is_declared(finding.parts[0])
+    return isinstance(finding.kind, Declared | AtOnce)
+
+
+def _was_tried(finding: Finding) -> bool:
+    """True if its line was found by an edit there, with which every case passes."""
+    return isinstance(finding.kind, Declared) and finding.place is not None
+
+
+def _second_by_nan_alone(finding: Finding) -> bool:
+    """True if nothing but NaN and infinities speaks for the second of two mistakes."""
+    if isinstance(finding.kind, AfterRepair | EditAndMistake) and len(finding.parts) == 2:
+        second = finding.parts[1].kind
+        return isinstance(second, Declared) and second.only_nan
+    return any(map(_second_by_nan_alone, finding.parts))
 
 
 def _only_seen(finding: Finding) -> bool:

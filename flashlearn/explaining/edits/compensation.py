@@ -13,6 +13,7 @@ import re
 from collections.abc import Sequence
 
 from flashlearn.explaining.edits.edit import Edit
+from flashlearn.explaining.edits.returned_forms import FIXED_SIZE
 from flashlearn.outcome import Outcome
 
 FULL_PRECISION = re.compile(r"float32|\.float\(\)")
@@ -28,8 +29,11 @@ def compensates(edit: Edit, wrong: Sequence[Outcome]) -> bool:
     if any(check.misfit is not None for o in wrong for check in o.outputs):
         return False
     single = len(wrong) == 1
+    half = all(o.case.dtype.itemsize == 2 for o in wrong)
     if _fewer(FULL_PRECISION, edit) or _rounds(edit):
-        return single or all(o.case.dtype.itemsize == 2 for o in wrong)
+        return single or half
+    if edit.kind is FIXED_SIZE:
+        return half  # with larger tiles fewer sums are rounded
     return single and (_fewer(FILLER, edit) or _fewer(MASK, edit) or _drops_a_condition(edit))
 
 

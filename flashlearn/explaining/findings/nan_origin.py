@@ -120,7 +120,7 @@ def sentence_away_from(finding: Finding, shown: Place | None) -> str:
     place = finding.place
     if not isinstance(finding.kind, NanOrigin) or place is None or (shown and shown.line == place.line):
         return finding.sentence
-    where = f"in line {place.line} (`{place.text.strip()}`)"
+    where = f"in line {place.line}" + (f" (`{place.text.strip()}`)" if place.text.strip() else "")
     first, rest = "The first NaN appears here:", finding.sentence.removeprefix("Here ")
     if rest != finding.sentence:
         return f"{where[0].upper()}{where[1:]} {rest}"

@@ -172,7 +172,7 @@ AGAIN = "Fix it, and check again."
 
 def _in_the_copy(finding: Finding) -> str:
     """What is said of a copy with another mistake fixed: what was seen there need not hold of the answer."""
-    sentence = of_those(finding.sentence, "remaining")
+    sentence = of_those(finding.sentence, "remaining").replace("of these NaN", "of the NaN")
     return sentence if _is_about_the_text(finding) else f"With (1) fixed: {sentence}"
 
 

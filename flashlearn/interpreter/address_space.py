@@ -107,7 +107,8 @@ class AddressSpace:
 
     `place` gives the learner's line that is running, `program` is one of the `grid`. While a block pointer is
     followed, `boundary_check` are the dimensions that it checks; while a descriptor is, `descriptor` is that
-    one.
+    one. Where nobody will read it, nothing `explains` an access out of bounds: that takes longer than to
+    find it.
     """
 
     regions: dict[int, Region] = field(default_factory=dict)
@@ -120,6 +121,7 @@ class AddressSpace:
     grid: Program = (1, 1, 1)
     boundary_check: tuple[int, ...] | None = None
     descriptor: DescriptorHandle | None = None
+    explains: bool = True
 
     def region_of(self, tensor: torch.Tensor) -> Region:
         """The region of a CPU tensor's storage, made on first sight and kept for the session."""

@@ -38,6 +38,8 @@ def out_of_bounds(
     access: Access, region: Region | None, offset: np.ndarray, space: AddressSpace, misaligned: bool = False
 ) -> OutOfBounds:
     """The error for an access out of bounds: tensor, first offending index, lanes, and the mask, if any."""
+    if not space.explains:
+        return OutOfBounds("An access is out of bounds.")
     program = _program(space.program)
     verb = VERBS[access.kind]
     fault = (access.kind, access.masked, "misaligned" if misaligned else None)

@@ -87,7 +87,7 @@ def outputs(caller: Caller, inputs: Inputs, how: Edited, sessions: list[Session]
     given = copies(inputs)
     with observing(how.seed) as (session, _), deadline(how.limit), no_forks():
         sessions.append(session)
-        session.memory.budget = how.most
+        session.memory.budget, session.memory.explains = how.most, False
         returned = caller.call(given)
         if session.races.found:
             raise KernelCrash("Programs race.")

@@ -10,6 +10,7 @@ import torch
 from flashlearn.exercise import Exercise, Kind
 from flashlearn.explaining.edits.echoes import Echoes
 from flashlearn.explaining.edits.edit import Edit
+from flashlearn.explaining.edits.known_runs import known_or_run
 from flashlearn.judging.draws import Draws
 from flashlearn.judging.fresh_cases import fresh_cases
 from flashlearn.judging.tolerance import agrees
@@ -185,8 +186,10 @@ class NumericTrial:
         if self.fixed:
             share = int(self.left / SECOND_EDIT_SHARE)
             most = min(most, max(SECOND_EDIT_ACCESSES, share, int(2 * cost(outcome))))
-        how = Edited(section, text, outcome.case.seed, most, more=others, watched=self.watched)
-        return self.answer.run(self.drawn.inputs(outcome.case), how)
+        how, case = Edited(section, text, outcome.case.seed, most, others, watched=self.watched), outcome.case
+        return known_or_run(
+            self.answer, case.name, how, lambda: self.answer.run(self.drawn.inputs(case), how)
+        )
 
     def judged(self, section: int, text: str, outcomes: Sequence[Outcome]) -> list[Outcome]:
         """The outcomes with this text in place of that section; none if a case does not complete."""

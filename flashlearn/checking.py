@@ -16,7 +16,7 @@ from flashlearn.explaining.findings.case_status import Undecided
 from flashlearn.explaining.findings.review import AtRealSizes, Review
 from flashlearn.explaining.stage import attempted, log_failure
 from flashlearn.interpreter import printing
-from flashlearn.interpreter.cautions import NOT_TIMED
+from flashlearn.interpreter.cautions import BESIDE, NOT_TIMED
 from flashlearn.judging import real_sizes, speed, symbolic
 from flashlearn.judging.cases import run
 from flashlearn.machine import device
@@ -147,6 +147,21 @@ def _explain(check: Check) -> None:
             check.finding = attempted(check.exercise, "explaining", diagnose, *about)
 
 
+def _look_beside(check: Check) -> None:
+    """What no case shows, of an answer with cases that fail: the learner can put both right at once."""
+    exercise, about = check.exercise, (check.exercise, check.answer, check.outcomes)
+    ran = {o.status for o in check.outcomes} <= {Status.PASS, Status.WRONG, Status.OUT_OF_BOUNDS, Status.RACE}
+    if check.settled or check.passed or not ran or exercise.kind is Kind.SYMBOLIC:
+        return
+    with printing.muted():
+        seen = attempted(exercise, "real sizes", real_sizes.beyond_small_cases, *about)
+        beside = exercise.judged.beside
+        sentence = attempted(exercise, "beside", beside, check.answer) if beside is not None else ""
+    notes = [real_sizes.not_shown(seen)] if seen is not None else []
+    notes += [Caution(BESIDE, sentence)] if sentence else []
+    check.outcomes[-1] = replace(check.outcomes[-1], warnings=(*check.outcomes[-1].warnings, *notes))
+
+
 def _time(check: Check) -> None:
     try:
         check.timing = _timing(check.exercise, check.answer, check.outcomes)
@@ -167,6 +182,7 @@ STEPS = (
     Step("Where every case passes, see whether offsets and grids also fit at real sizes.", _try_real_sizes),
     Step("Where every case passes, let the exercise review the answer as a whole.", _review),
     Step("Explain what is wrong: the stages of flashlearn.explaining.pipeline.", _explain),
+    Step("Where cases fail, note what no case shows: offsets at real sizes, refusals.", _look_beside),
     Step("Time an answer that passes, or predict its time where there is no GPU.", _time, measures=True),
     Step("Start compiling its kernels for GPUs that need not be here.", _compile_for_gpus, measures=True),
 )

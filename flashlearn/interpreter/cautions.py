@@ -15,6 +15,7 @@ OVERFLOW = "32-bit offset"
 GRID_AXIS = "grid axis too short"
 TOO_LARGE = "too much shared memory"
 NOT_TIMED = "not timed"
+BESIDE = "beside the cases"
 SMALL_GPU = "too little GPU memory"
 NO_ALLOCATOR = "descriptors without an allocator"
 

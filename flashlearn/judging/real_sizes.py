@@ -25,9 +25,19 @@ MANY_HEADS = {"B": 512, "H": 256, "S": 64, "D": 16}
 """More heads in all than a grid's second axis has room for, and fewer of each kind."""
 
 
+PASS_BY = "The cases pass because their tensors are small."
+"""Why a kernel whose offsets wrap around passes its cases."""
+
+
 def beyond_small_cases(exercise: Exercise, answer: Answer, outcomes: Sequence[Outcome]) -> Caution | None:
     """What is wrong with a kernel that passes its cases once the tensors are large; None if nothing is."""
     return check_offset_range(exercise, answer) or check_grid_axes(exercise, answer, outcomes)
+
+
+def not_shown(caution: Caution) -> Caution:
+    """The same of a kernel with cases that fail, for another reason."""
+    sentence = caution.sentence.replace(PASS_BY, "No case shows it, because their tensors are small.")
+    return dataclasses.replace(caution, sentence=sentence)
 
 
 def check_offset_range(exercise: Exercise, answer: Answer) -> Caution | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from flashlearn.interpreter.cautions import BESIDE
 from flashlearn.outcome import Caution
 from flashlearn.report.data import CheckResult
 from flashlearn.report.source import Excerpt, excerpt
@@ -23,6 +24,8 @@ def notes_of(result: CheckResult) -> tuple[Note, ...]:
     for outcome in result.outcomes:
         for warning in (*outcome.warnings, *(outcome.observation.warnings if outcome.observation else ())):
             caution = warning if isinstance(warning, Caution) else Caution("", warning)
+            if caution.kind == BESIDE:
+                continue  # the evidence has it
             place = caution.place
             key = (caution.kind, place.file, place.line) if place else (caution.kind, caution.sentence)
             if key not in found:

@@ -6,7 +6,8 @@ import re
 from dataclasses import dataclass
 
 from flashlearn.exercise import Kind
-from flashlearn.outcome import Finding, Misfit, Outcome, Status
+from flashlearn.interpreter.cautions import BESIDE, GRID_AXIS, OVERFLOW, TF32
+from flashlearn.outcome import Caution, Finding, Misfit, Outcome, Status
 from flashlearn.report.data import CheckResult
 from flashlearn.report.remainder import explained_and_left
 from flashlearn.report.units import dtype_name, sizes_of
@@ -92,7 +93,35 @@ def support(result: CheckResult, outcome: Outcome | None) -> str:
         seen = "Seen only" if passed == total - 1 else "First seen"
         parts.insert(0, f"{seen} in case {outcome.case.name}")
     fit = explained_and_left(result)
-    return "; ".join([*parts, fit] if fit else parts) + "."
+    said = "; ".join([*parts, fit] if fit else parts) + "."
+    return " ".join([said, *_beside(result)])
+
+
+BESIDES = {
+    TF32: "multiplies fp32 tiles in TF32 on a GPU",
+    OVERFLOW: "computes offsets in 32 bits, which is too few for large tensors",
+    GRID_AXIS: "has all heads on one axis of the grid, which has no room for many of them",
+}
+"""What a line does that no case shows, by the kind of the caution."""
+
+
+def _beside(result: CheckResult) -> list[str]:
+    """What is to be put right besides, whatever the cases show: each in a sentence."""
+    seen = {}
+    for outcome in result.outcomes:
+        for caution in (*outcome.warnings, *(outcome.observation.warnings if outcome.observation else ())):
+            line = caution.place.line if isinstance(caution, Caution) and caution.place else None
+            if line and caution.kind in BESIDES:
+                what = BESIDES[caution.kind]
+                seen[caution.kind, line] = f"Besides, line {line} {what}: see the note below."
+            elif isinstance(caution, Caution) and caution.kind == BESIDE:
+                seen[caution.kind, 0] = f"Besides, {_continued(caution.sentence)}"
+    return list(seen.values())
+
+
+def _continued(sentence: str) -> str:
+    """A sentence after a word that begins it; it may also begin with a name."""
+    return sentence[0].lower() + sentence[1:] if sentence.startswith(("The ", "Given ")) else sentence
 
 
 def skipped_cases(result: CheckResult) -> int:

@@ -35,6 +35,11 @@ NARROW = {
         ),
     ),
 }
+NARROW_AND_WRONG = variant(
+    softmax.softmax_forward,
+    softmax.softmax_forward_kernel,
+    edits=((".to(tl.int64)", ""), ("tl.exp(", "tl.exp2(")),
+)
 ONE_AXIS = variant(
     forward.flash_forward,
     forward.flash_forward_kernel,
@@ -58,6 +63,20 @@ def test_an_index_of_32_bits_fails_where_it_passes_all_cases(name: str):
     assert report.status is Status.WRONG and report.finding.names == ("32-bit offset",)
     assert all(outcome.status is Status.PASS for outcome in report.case_outcomes)
     assert "in 32 bits" in report.finding.sentence and report.finding.place is not None
+
+
+def test_an_index_of_32_bits_is_reported_beside_a_mistake_that_the_cases_show():
+    report = flashlearn.check("softmax_forward", NARROW_AND_WRONG, demo=True)
+    assert "real sizes" not in report.finding.names and report.outcomes[0].status is Status.WRONG
+    text = " ".join(str(report).split())
+    assert "Besides, line" in text and "in 32 bits, which is too few for large tensors" in text
+    assert "No case shows it, because their tensors are small." in text and "The cases pass" not in text
+
+
+def test_nothing_is_added_to_a_mistake_beside_indices_of_64_bits():
+    edits = (("tl.exp(", "tl.exp2("),)
+    wrong = variant(softmax.softmax_forward, softmax.softmax_forward_kernel, edits=edits)
+    assert "Besides" not in str(flashlearn.check("softmax_forward", wrong, demo=True))
 
 
 @pytest.mark.parametrize("name", NARROW)

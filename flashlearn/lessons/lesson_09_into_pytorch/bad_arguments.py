@@ -150,3 +150,20 @@ def _unclear(misfit: BadArguments, text: str) -> str:
 def _head(text: str) -> str:
     head = (text.strip().splitlines() or ["no message"])[0]
     return head if len(head) <= 90 else head[:89] + "…"
+
+
+def seen_beside(answer: Answer) -> str:
+    """The same of an answer whose cases need not pass, without what a wrong kernel could be the reason of."""
+    for misfit in misfits():
+        given = {"q": misfit.q, "k": misfit.k, "v": misfit.v}
+        sentence = _answered(misfit, answer.run(given, Observed()).raised)
+        if sentence:
+            return _by_itself(sentence)
+    layout = _layouts(answer)
+    return "" if "the launcher copies" in layout else _by_itself(layout)
+
+
+def _by_itself(sentence: str) -> str:
+    """A review's sentence without the beginning that says that every case passes."""
+    sentence = sentence.removeprefix("Every case passes; but ")
+    return sentence[:1].upper() + sentence[1:] if sentence.startswith("the ") else sentence

@@ -207,6 +207,7 @@ strided_inputs = Exercise(
         work=forward_work,
         grows=score_count,
         review=bad_arguments.review,
+        beside=bad_arguments.seen_beside,
     ),
     timed=HowTimed(
         peer=sdpa,

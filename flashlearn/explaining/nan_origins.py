@@ -163,6 +163,7 @@ def _finding(
         grown = first if origin.kind == "inf over inf" or elsewhere else None
     name = "overflow" if origin.kind in ("inf over inf", "overflow") and overflows else origin.kind
     where = grown.place if grown is not None else None
+    line, text = (origin.place.line, origin.place.text) if origin.place is not None else (0, "")
     zero = zero_of(origin.place, where) if origin.kind == PRODUCT else ""
     kind = NanOrigin(
         origin.kind,
@@ -175,6 +176,8 @@ def _finding(
         blind=not all(
             bool(torch.isfinite(c.expected.double()).all()) for c in outcome.outputs if _comparable(c)
         ),
+        line=line,
+        text=text,
     )
     return Finding(kind, origin.place, explained, cases)
 

@@ -76,7 +76,8 @@ def out_of_bounds(
         if cause is not None:
             fault = (*fault, ("cause", cause.key))
             index = cause.index if cause.index is not None and _outside(view, cause.index) else index
-        lanes, outside = _lanes(int(bad.sum()), access.addresses.size), int(bad.sum())
+        outside = int(bad.sum())
+        lanes = _lanes(outside, access.addresses.size, _between(view, index))
         sentence = f"{program} {verb} {_where(view, index, first)}. {lanes}{_mask(access, space, outside)}"
         sentence += f" {cause.sentence}" if cause is not None else f" {why[1]}" if why else ""
     return OutOfBounds(sentence, space.place(), fault)
@@ -178,12 +179,16 @@ def _where(view: View, index: tuple[int, ...], byte: int) -> str:
     return f"{at}, but {view.name} has shape {view.shape}: index {d} {bound}"
 
 
-def _lanes(bad: int, total: int) -> str:
+def _lanes(bad: int, total: int, between: bool = False) -> str:
+    """How many lanes are outside; lanes between a tensor's elements are called astray."""
     if total == 1:
         return ""
+    where = "hit no element" if between else "are outside"
     if bad == total:
-        return f"{'Both' if total == 2 else f'All {total}'} lanes are outside. "
-    return f"{bad} of the {total} lanes {'is' if bad == 1 else 'are'} outside. "
+        return f"{'Both' if total == 2 else f'All {total}'} lanes {where}. "
+    if bad == 1:
+        where = "hits no element" if between else "is outside"
+    return f"{bad} of the {total} lanes {where}. "
 
 
 def _mask(access: Access, space: AddressSpace, outside: int) -> str:

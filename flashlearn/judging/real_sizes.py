@@ -57,7 +57,7 @@ def check_offset_range(exercise: Exercise, answer: Answer) -> Caution | None:
         sentence = (
             f"{words} this line computes {value} in 32 bits, which hold at most 2³¹ − 1: the offset wraps "
             "around, and the address is outside the tensor. The cases pass because their tensors are small. "
-            "Make one factor 64 bits wide before multiplying, as in `tl.program_id(0).to(tl.int64)`."
+            "Convert the index to 64 bits, with `.to(tl.int64)`, before it is multiplied."
         )
         return Caution(OVERFLOW, sentence, place)
     return None

@@ -6,6 +6,7 @@ import textwrap
 
 from flashlearn.exercise import Kind
 from flashlearn.explaining.contrast import contrast
+from flashlearn.explaining.matching import size
 from flashlearn.explaining.stage import attempted
 from flashlearn.outcome import Status
 from flashlearn.report.data import CheckResult
@@ -25,11 +26,10 @@ SENTENCES = {
     Status.NEEDS_GPU: "This exercise runs only on a GPU, and this machine has none.",
 }
 NEXT_STEPS = {
-    Status.CRASHED: "Read the message and the marked line first: other cases may stop there too.",
     Status.TIMEOUT: "Look for a loop that never ends, or a grid of far more programs than blocks.",
     Status.OUT_OF_BOUNDS: "Compare the marked line's addresses with the tensor's size: is the mask right?",
     Status.RACE: "Decide which program writes this element, and let no other write it; or add atomically.",
-    Status.WRONG: "Take the smallest failing case and compare your intermediate values with the formula's.",
+    Status.WRONG: "Compare your intermediate values with the formula's in a small case that fails",
     Status.NOT_YOURS: "Have the Triton kernel store every element of the result.",
     Status.UNDECIDED: "Run the check again. The failure was logged, and `flashlearn doctor` shows it.",
     Status.NEEDS_GPU: "Read on: the lesson continues without it. Check again on a machine with a GPU.",
@@ -52,12 +52,15 @@ def next_step_of(result: CheckResult) -> str:
     """What to look at, or to do."""
     if result.passed:
         return "" if result.demo or result.stale else result.follows
-    if result.finding is not None and result.finding.next_step:
-        return result.finding.next_step
+    finding = result.finding
+    if finding is not None and (finding.next_step or finding.kind.beyond_cases):
+        return finding.next_step
     if result.status is Status.WRONG and result.exercise.kind is Kind.SYMBOLIC:
         return _symbolic_step(result)
     if result.status is Status.WRONG and result.exercise.kind is Kind.TORCH:
-        return f"{_contrast(result)}{NEXT_STEPS[result.status]}"
+        return f"{_contrast(result)}{_compare(result)}"
+    if result.status is Status.WRONG:
+        return _compare(result)
     return NEXT_STEPS.get(result.status, "")
 
 
@@ -95,6 +98,13 @@ def _symbolic_step(result: CheckResult) -> str:
     task = f"Work out {names[0]} by hand in" if one_of_several else "Work by hand through"
     more = " There may be more than one mistake." if len(names) > 1 else ""
     return f"{_contrast(result)}{task} the small example, and find the step where the two diverge.{more}"
+
+
+def _compare(result: CheckResult) -> str:
+    """What is left to do where nothing is known: which case to begin with."""
+    failing = [o for o in result.outcomes if o.status is Status.WRONG]
+    smallest = f", {min(failing, key=size).case.name}" if len(failing) > 1 else ""
+    return f"{NEXT_STEPS[Status.WRONG]}{smallest}."
 
 
 def _wrong_outputs(result: CheckResult) -> list[str]:

@@ -26,7 +26,7 @@ OPERATIONS = {
     frozenset("@*"): "Which product is needed here: of matrices, or element by element?",
     frozenset(("/", "//")): "Is this a whole number, and what becomes of the remainder?",
 }
-ENDS = "Try small sizes by hand: which element is the last one that counts here?"
+ENDS = "Try small numbers by hand: what does this come to, and what should it be?"
 BASES = {
     "exp": "In which base is the exponent here: e or 2?",
     "log": "Which base must this logarithm have: e or 2?",

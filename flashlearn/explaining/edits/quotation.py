@@ -44,6 +44,54 @@ def simplified(written: str) -> str:
     return written
 
 
+def without_spare_parentheses(written: str, old: str) -> str:
+    """The text without brackets that an edit has put around all of it, or around a name, number or call.
+
+    Those that `old` has as well are the learner's own.
+
+    >>> without_spare_parentheses("(tl.maximum(a, b)) // (BLOCK)", "a // (BLOCK)")
+    'tl.maximum(a, b) // (BLOCK)'
+    """
+    for start, end in _parentheses(written):
+        inner = written[start + 1 : end]
+        if f"({inner})" in old or not (len(written) == end + 1 - start or _stands_alone(inner)):
+            continue
+        shorter = written[:start] + inner + written[end + 1 :]
+        if _tree(inner) is not None and _tree(written) == _tree(shorter):
+            return without_spare_parentheses(shorter, old)
+    return written
+
+
+def _parentheses(written: str) -> list[tuple[int, int]]:
+    """The places of the brackets that are not those of a call, the outer ones first; strings are not read."""
+    opened, pairs = [], []
+    for at, sign in enumerate(written):
+        if sign == "(":
+            opened.append(at)
+        elif sign == ")" and opened:
+            pairs.append((opened.pop(), at))
+    return sorted(pair for pair in pairs if not re.search(r"[\w)\]]\s*$", written[: pair[0]]))
+
+
+def _stands_alone(inner: str) -> bool:
+    """Whether brackets around this text never change what it is."""
+    try:
+        node = ast.parse(inner, mode="eval").body
+    except SyntaxError:
+        return False
+    return isinstance(node, ast.Name | ast.Attribute | ast.Call | ast.Subscript | ast.Constant)
+
+
+def _tree(written: str) -> str | None:
+    """The text as a tree; None where it is no statement, or a tuple, which may need its brackets."""
+    try:
+        body = ast.parse(written).body
+    except SyntaxError:
+        return None
+    tuples = len(body) == 1 and isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Tuple)
+    return None if tuples else ast.dump(ast.Module(body, []))
+
+
 def _once_simplified(written: str) -> str:
     try:
         text = SourceText(written)

@@ -119,7 +119,7 @@ class Undecided(CaseStatus):
     name = "undecided"
     beyond_cases = True
     step = (
-        "Do all outputs have their shapes and dtypes for other inputs too? If this persists, the fault is "
+        "Do all outputs have their shapes and dtypes for other inputs, too? If this persists, the fault is "
         "the course's: `flashlearn doctor` says what failed, and where to find it in full."
     )
 
@@ -141,10 +141,10 @@ class OutOfBounds(CaseStatus):
 
 STEPS = {
     "pointer": "Follow the pointer in this line back to the tensor argument that it starts from.",
-    "dtype": "Which dtype does the tensor have, and which one does the pointer count in?",
+    "dtype": "Which dtype does the tensor have, and elements of which dtype does the pointer count?",
     "stride": (
-        "Multiply every index by the stride of its own dimension: which stride is missing here, or is "
-        "another tensor's?"
+        "Each index takes the stride of its own dimension of this tensor: which stride is missing here, or "
+        "belongs to something else?"
     ),
     "exchanged": "Which index, and which stride, belongs to which dimension? Two are exchanged.",
     "below": "For which programs and lanes does this index become negative, and what should happen there?",
@@ -167,8 +167,8 @@ STEPS = {
         "does not?"
     ),
     "other index": (
-        "Address and mask must use the same index. Is the difference missing in the mask, or does it belong "
-        "to another dimension of the address?"
+        "The mask must test the index that the address uses: which of the two has to change, the mask or the "
+        "address?"
     ),
     "precedence": "Put parentheses around each comparison.",
     "shared stride": "Each index takes the stride of its own dimension: which of the two has another's?",

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from flashlearn.explaining.edits.edit import EditKind, kind_named
 from flashlearn.explaining.edits.questions import question_of
+from flashlearn.explaining.edits.quotation import without_spare_parentheses
 from flashlearn.explaining.findings.counts import all_pass, some_pass
 from flashlearn.explaining.findings.nan_origin import sentence_away_from
 from flashlearn.explaining.findings.rule import joined, labelled
@@ -86,14 +87,15 @@ class OneEdit(FindingKind):
 
     def _quotes(self) -> tuple[str, str]:
         old, new = self.quoted if any(self.quoted) else (self.old, self.new)
+        new = without_spare_parentheses(new, old)
         old, new = _differing_parts(old, new) if self.edit_kind.quotes_both else (old, new)
         return _on_one_line(old), _on_one_line(new)
 
     def _likewise(self) -> str:
         """The other lines of an edit that is made in several."""
         others = [str(number) for number in dict.fromkeys(self.also) if number != self.line]
-        lines = f"line{'s' * (len(others) > 1)} {' and '.join(others)}" if others else "that line"
-        return f", and the same change in {lines}" if self.also else ""
+        lines = f"in line{'s' * (len(others) > 1)} {' and '.join(others)}" if others else "elsewhere in it"
+        return f", and the same change {lines}" if self.also else ""
 
 
 @dataclass(frozen=True)

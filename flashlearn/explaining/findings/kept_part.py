@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import torch
 
-from flashlearn.explaining.findings.never_read import LAST_BLOCK
 from flashlearn.explaining.findings.rule import SILENT, Clue, Rule, near
 from flashlearn.explaining.findings.vanishing import vanishes
 from flashlearn.judging.references import convert
@@ -17,10 +16,16 @@ from flashlearn.running.values import as_tuple
 TILES = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
 
 STEPS = {
-    "only the last tile": "Does each step add to the sum, or replace it?",
-    "only the first tile": "Does the loop run more than once, and do the addresses advance?",
-    "last tile missing": LAST_BLOCK,
-    "first tile missing": "Where does the loop start?",
+    "only the last tile": (
+        "What becomes of the part before: does the loop begin after it, or is its share replaced instead of "
+        "added to?"
+    ),
+    "only the first tile": (
+        "What ends the sum there: the number of programs or of iterations, a mask, or addresses that do not "
+        "advance?"
+    ),
+    "last tile missing": "What ends before this part: the grid, a loop, or what a mask lets through?",
+    "first tile missing": "What begins only after this part: the grid, a loop, or what a mask lets through?",
 }
 """The next step by the part that was kept or left out. Where a short case allows several of these readings,
 the first of them is taken."""

@@ -214,7 +214,7 @@ class DiagonalKeysMissing(FindingKind):
     def wording(self) -> Wording:
         """The first pair."""
         return Wording(
-            f"Queries give no weight to the last keys that they see, from query {self.pair[0]} "
-            f"and key {self.pair[1]} on (case {self.case}): the missing pairs lie along the diagonal.",
+            f"Queries give no weight to the last keys that they see; the first is query {self.pair[0]}, "
+            f"which gives none from key {self.pair[1]} on (case {self.case}).",
             "Compare the end of the loop, and the mask, with j ≤ i + S_k − S_q.",
         )

@@ -9,13 +9,12 @@ from flashlearn.outcome import Finding, FindingKind, Place, Wording
 OPERATIONS = {
     "inf minus inf": (
         "an infinity is subtracted from itself",
-        "Why are both of them infinite? If it is −∞, a row has seen nothing yet, or a mask hides everything: "
-        "which rows are they, and must they be computed at all?",
+        "Why are both of them infinite? Both are −∞ where a row has seen nothing yet, or a mask hides all of "
+        "it: what should be subtracted there?",
     ),
     "zero over zero": (
         "zero is divided by zero",
-        "Which rows have a sum of zero there, and why: do they see nothing, or have all their exponentials "
-        "underflowed? A row that sees nothing may be divided by 1; an underflow has to be fixed before that.",
+        "Why is the divisor 0 there: is nothing added to it, or have all its exponentials underflowed?",
     ),
     "inf over inf": (
         "an infinity is divided by an infinity",
@@ -23,7 +22,8 @@ OPERATIONS = {
     ),
     "zero times inf": (
         "zero is multiplied by an infinity",
-        "A factor of 0 does not hide an infinity: make the infinity 0 first, with tl.where.",
+        "A factor of 0 does not hide an infinity: where does the infinity come from, and what should be in "
+        "its place?",
     ),
     "outside the domain": (
         "a logarithm or a root is taken of a negative number",
@@ -31,12 +31,11 @@ OPERATIONS = {
     ),
     "overflow": (
         "a number becomes too large for its format and turns into ∞",
-        "exp overflows beyond 88 in fp32, and fp16 holds no more than 65504: subtract the maximum first, or "
-        "keep fp32.",
+        "How large may this number become? fp16 holds no more than 65504, fp32 no more than 3.4·10³⁸.",
     ),
     "division by zero": (
         "a number is divided by zero and turns into ∞",
-        "Which elements of the divisor are zero? Guard them with tl.where.",
+        "Which elements of the divisor are 0, and what should the quotient be there?",
     ),
     "log of zero": (
         "the logarithm of zero is taken, which is −∞",
@@ -48,15 +47,20 @@ OPERATIONS = {
 ZEROS = {
     "exponential": "Does one exponential underflow to 0 where the other overflows? Take a single "
     "exponential, of the difference of the two exponents, instead of their product.",
-    "unknown": "Where does the 0 come from? If it stands for a mask, use `where` in place of the product; "
-    "if it is an exponential that has underflowed, take a single one, of the difference of the exponents.",
+    "unknown": "Where does the 0 come from: a factor that may be 0, a mask, for which `where` is the means, "
+    "or an exponential that has underflowed? And where does the infinity come from?",
 }
 """The next step after "zero times inf" by what the 0 is, where it is no mask's."""
+
+EXPONENTIALS = {
+    "exp2(": "exp2 overflows from 128 on in fp32: what is the largest number that it is taken of here?",
+    "exp(": "exp overflows beyond 88.7 in fp32: what is the largest number that it is taken of here?",
+}
+"""The next step after an overflow by what the line contains."""
 
 WHERE_ALL_SEE = {
     "inf minus inf": "If both are −∞, they are maxima of nothing, although every row has scores: is the "
     "maximum of these scores taken before it is subtracted, and does the mask leave any of them?",
-    "zero over zero": "Which sums are 0 there: have all their exponentials underflowed, or is nothing added?",
 }
 """The next step where every row has something to see, and no element is finite."""
 
@@ -70,6 +74,7 @@ class NanOrigin(FindingKind):
 
     Its infinity may have `overflowed` before, in the place `where`; `zero` is a key of ZEROS, or empty. Of
     the inputs `unread` nothing was read. Unless there may be `blind` rows, all rows have something to see.
+    The operation is in `line`, which reads `text`; 0 and empty, if that is not known.
     """
 
     name = "origin of a NaN"
@@ -86,6 +91,8 @@ class NanOrigin(FindingKind):
     zero: str = ""
     unread: tuple[str, ...] = ()
     blind: bool = True
+    line: int = 0
+    text: str = ""
 
     @property
     def everywhere(self) -> bool:
@@ -96,6 +103,8 @@ class NanOrigin(FindingKind):
         """What the operation does, where its infinity comes from, and how far it reaches."""
         what, step = OPERATIONS[self.operation]
         step = ZEROS.get(self.zero, step)
+        if self.operation == "overflow":
+            step = next((ask for name, ask in EXPONENTIALS.items() if name in self.text), step)
         if not self.blind and self.everywhere:
             step = WHERE_ALL_SEE.get(self.operation, step)
         reached = reach(self.case, self.output, self.count, self.total)
@@ -105,26 +114,27 @@ class NanOrigin(FindingKind):
             )
             step = "Why does the loop not run in this case? Compare its bounds with the sizes."
         if self.operation in INFINITE:
-            return Wording(f"Here {what}. {reached}", step)
+            where = f"In line {self.line} {what}" if self.line else f"{what[:1].upper()}{what[1:]}"
+            return Wording(f"{where}. {reached}", step)
         source = ""
         if self.overflowed:
             line = (
                 f"in line {self.where.line} (`{self.where.text.strip()}`) " if self.where is not None else ""
             )
             source = f" The infinity comes from a number that {line}became too large for its format."
-        return Wording(f"The first NaN appears here: {what}.{source} {reached}", step)
+            if self.operation == "inf minus inf":
+                step = OPERATIONS["overflow"][1]
+        where = f"in line {self.line}: {what}" if self.line else f"where {what}"
+        return Wording(f"The first NaN appears {where}.{source} {reached}", step)
 
 
 def sentence_away_from(finding: Finding, shown: Place | None) -> str:
-    """The finding's sentence where the report shows another line than its own: "here" becomes that line."""
-    place = finding.place
-    if not isinstance(finding.kind, NanOrigin) or place is None or (shown and shown.line == place.line):
+    """The finding's sentence where the report shows another line than its own: its line is quoted."""
+    place, kind = finding.place, finding.kind
+    if not isinstance(kind, NanOrigin) or place is None or (shown and shown.line == place.line):
         return finding.sentence
-    where = f"in line {place.line}" + (f" (`{place.text.strip()}`)" if place.text.strip() else "")
-    first, rest = "The first NaN appears here:", finding.sentence.removeprefix("Here ")
-    if rest != finding.sentence:
-        return f"{where[0].upper()}{where[1:]} {rest}"
-    return finding.sentence.replace(first, f"The first NaN appears {where}:", 1)
+    where, text = f"n line {kind.line}", place.text.strip()
+    return finding.sentence.replace(where, f"{where} (`{text}`)" if text else where, 1)
 
 
 def reach(case: str, output: str, count: int, total: int) -> str:

@@ -20,7 +20,7 @@ HEADS, ANYWHERE = -1, -2
 FIRST_TILE = ("the first tile again and again", "the first tile only", "addresses do not advance")
 """Names that exercises give to the mistake of reading nothing but the first tile."""
 
-LAST_BLOCK = "Where does the loop end, and how many blocks are there if the last one is not full?"
+LAST_BLOCK = "Does the loop reach the end of it, and does every mask of this load let it through?"
 
 
 @dataclass(frozen=True)
@@ -104,7 +104,8 @@ class NeverRead(Rule):
         """That something is missing, with an example."""
         return Wording(
             joined(f"No program ever reads all that {self.output} depends on.", _shown(self.example)),
-            "Compare the addresses of these loads with the tensor's shape, and with where the loop ends.",
+            "Compare the addresses and masks of these loads with the tensor's shape, and with the loop's "
+            "bounds.",
         )
 
 
@@ -126,7 +127,7 @@ class SomeHeadsNeverRead(FindingKind):
     def wording(self) -> Wording:
         """Which heads, and which strides to look at."""
         sentence = f"{self.tensor} is read for some heads only."
-        step = f"Which strides does the pointer of {self.tensor} take for batch and head?"
+        step = f"To which batch and head does the pointer of {self.tensor} go, and by which strides?"
         return Wording(joined(sentence, _shown(self.example)), step)
 
 
@@ -147,7 +148,10 @@ class FirstPartNeverRead(FindingKind):
     def wording(self) -> Wording:
         """What is missing, and where to look."""
         sentence = f"The first part of {self.tensor} is never read, and {self.output} depends on it."
-        return Wording(joined(sentence, _shown(self.example)), "Where does the loop start?")
+        return Wording(
+            joined(sentence, _shown(self.example)),
+            "Where does the loop start, and which indices does the mask of this load let through?",
+        )
 
 
 @dataclass(frozen=True)
@@ -187,10 +191,11 @@ class ReadUpToAnotherLength(FindingKind):
 
     def wording(self) -> Wording:
         """Which length it is."""
-        sentence = (
-            f"{self.tensor} is read up to {self.length}, not to its own end: the loop ends at that length."
+        sentence = f"{self.tensor} is read up to {self.length}, not to its own end."
+        return Wording(
+            joined(sentence, _shown(self.example)),
+            "To which length do the loop and the mask of this load go?",
         )
-        return Wording(joined(sentence, _shown(self.example)), "Which length does the loop count to?")
 
 
 @dataclass(frozen=True)

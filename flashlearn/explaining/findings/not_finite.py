@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import torch
 
 from flashlearn.explaining.findings.rule import Clue, Rule, indices
 from flashlearn.outcome import Wording
+
+UNWRITTEN = "or memory that is read before it is written"
+FROM_NAN = (
+    f"A NaN comes from ∞ − ∞, 0 · ∞, ∞/∞, 0/0, a logarithm or a root of a negative number, {UNWRITTEN}: "
+    "which of these is it here?"
+)
+FROM_INFINITY = (
+    "An infinity comes from a number that is too large for its format, as an exponential may be, a division "
+    f"by 0, a logarithm of 0, {UNWRITTEN}: which of these is it here?"
+)
 
 
 @dataclass(frozen=True)
@@ -41,5 +52,5 @@ class NotFinite(Rule):
         return Wording(
             f"In case {self.case}, {self.output}[{indices(self.first)}] is {self.got}, but should be "
             f"{self.expected:.3g}; {self.count} of {self.total} elements are not finite.",
-            "Look for exp of a large number, ∞ − ∞, 0/0, or memory that is used before it is written.",
+            FROM_NAN if math.isnan(self.got) else FROM_INFINITY,
         )

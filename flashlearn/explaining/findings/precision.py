@@ -72,9 +72,9 @@ class Precision(Rule):
                 "Let the launcher pass fp32 memory to add to, and convert it once after the kernel.",
             )
         return Wording(
-            f"{self.output} is close but not accurate enough: {how}. Some intermediate value is rounded.",
-            "Which value is not kept in fp32 until the end? It may be a sum, or a value that is converted "
-            "back to the inputs' dtype.",
+            f"{self.output} is close but not accurate enough: {how}.",
+            "Where are digits lost: in a sum or another value that is not kept in fp32 until the end, or in "
+            "a constant that has too few of them?",
         )
 
 
@@ -123,12 +123,16 @@ class RoundedInside(FindingKind):
                 "Are the operands converted to tl.float32 before the operation, or only its result after it?"
             )
         if "tl.dot(" in self.text:
-            return "Is the result of tl.dot converted to half precision in this line? Keep it in tl.float32."
-        if ROUNDED.search(self.text):
             return (
-                "Which uses of this value need its digits? Keep it in tl.float32, and convert it for others."
+                "The result of tl.dot is in tl.float32. Is it converted to half precision in this line, or "
+                "must an operand keep its digits?"
             )
-        return "Compute this line in tl.float32: convert its operands first, and round only what is stored."
+        if ROUNDED.search(self.text):
+            return "Which uses of this value need all its digits, and does any need it in half precision?"
+        return (
+            "What is in half precision in this line: an operand, the result, or a product on the way to it? "
+            "Only operands of tl.dot and what is stored may be rounded."
+        )
 
     def wording(self) -> Wording:
         """Where it is rounded, as far as that is known, and what to keep in fp32."""
@@ -139,16 +143,17 @@ class RoundedInside(FindingKind):
             return Wording(
                 "Intermediate values are rounded to half precision inside the kernel. If they are kept in "
                 f"fp32, {right}.",
-                "Which values are computed in the inputs' own dtype? Convert to tl.float32 after loading, "
-                "keep sums in it, and convert back only before tl.dot and tl.store.",
+                "Which values are computed, or kept, in the inputs' own dtype? Only operands of tl.dot and "
+                "what is stored may be rounded to it.",
             )
         where = f" in {_listed(self.lines)}" if self.lines else ""
         to = " and ".join(self.half) or "half precision"
         return Wording(
             f"Values are rounded to {to} inside the kernel{where}, even where the inputs are fp32. If they "
             f"are kept in fp32, {right}.",
-            "A fixed half-precision type fits half-precision inputs only: convert to the dtype of the other "
-            "operand of the product, as in `p.to(v.dtype)`, and keep sums in fp32.",
+            "A fixed half-precision type fits half-precision inputs only. Which of these values must be "
+            "rounded at all? For an operand of tl.dot the dtype is that of the other one, as in "
+            "`p.to(v.dtype)`.",
         )
 
     def _in_one_line(self, right: str) -> Wording:

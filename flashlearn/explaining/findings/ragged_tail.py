@@ -45,5 +45,6 @@ class RaggedTail(Rule):
         return Wording(
             f"{self.output} is right below index {self.first}{along}, and not from there to the end (case "
             f"{self.case}).",
-            "Does a block begin there, and is it full? Compare what hides the rest of it with what is there.",
+            "What begins at this index: a block, another program, another part of the loop? If it is a block "
+            "that is not full, what hides the rest of it?",
         )

@@ -8,9 +8,8 @@ from flashlearn.outcome import FindingKind, Wording
 
 
 def _step(seen: str) -> str:
-    """That every case passes, which is said once, and that this is left."""
-    left = "this remains to be fixed."
-    return left.capitalize() if "very case passes" in seen else f"Every case passes; {left}"
+    """That the cases are not what is wrong, where the sentence does not say so itself."""
+    return "" if "very case passes" in seen else "Every case passes; this remains to be fixed."
 
 
 @dataclass(frozen=True)

@@ -84,10 +84,11 @@ class RightUpTo(FindingKind):
             )
         if self.how == "multiple":
             then = "" if self.indirectly else f", and {reader} reads it as {self.needed}"
+            instead = "that" if then and not self.made else self.needed
             if self.made:
                 then = f", and what line {self.user_line} makes of it is {self.made}"
             return Wording(
-                f"{made}{then}: with {self.needed} in its place every output is right (case {self.case}).",
+                f"{made}{then}: with {instead} in its place every output is right (case {self.case}).",
                 "In which line does this factor belong, and in which is it one too many?",
             )
         return Wording(

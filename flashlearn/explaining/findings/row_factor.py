@@ -56,12 +56,12 @@ class RowFactor(Rule):
         if self.sums is not None:
             return Wording(
                 f"The rows of {self.output} sum to {self.sums[0]:.3g} … {self.sums[1]:.3g} (case "
-                f"{self.case}), not to 1; within a row the proportions are right. So what is wrong is "
-                "a factor of the whole row, such as the number that it is divided by.",
-                "Which elements are counted in the sum of a row?",
+                f"{self.case}), not to 1; within a row the proportions are right: what is wrong "
+                "is a factor of the whole row.",
+                "What is each row divided by, or multiplied by, and what is that number made of?",
             )
         return Wording(
             f"Each row of {self.output} is the right one times a factor of its own, {self.factors[0]:.3g} to "
             f"{self.factors[1]:.3g} (case {self.case}): within a row the proportions are right.",
-            "Which number exists once per row, and where does it come in?",
+            "Which numbers exist once per row, and is each of them right where it comes in?",
         )

@@ -57,7 +57,7 @@ class Shape(Rule):
 
     def _step(self) -> str:
         what = "dtype" if self.misfit.what == "dtype" else "shape"
-        step = f"Look at where {self.output} is made: which {what} does the exercise ask for?"
+        step = f"Which line gives {self.output} its {what}?"
         if self.misfit.what == "nothing" and self.by_autograd and self.output != self.outputs[0]:
             return (
                 "backward returns one value for each argument of forward, in their order, and None for those "

@@ -29,7 +29,8 @@ class SomeHeads(Rule):
         if heads < 2:
             return None
         wrong = bad.reshape(heads, -1).any(1)
-        if wrong.all():
+        telling = (clue.expected != 0).reshape(heads, -1).any(1)
+        if bool(wrong[telling].all()):  # the others have nothing that could be wrong
             return None
         which = tuple(int(i) for i in wrong.nonzero().flatten())
         return cls(clue.name, clue.outcome.case.name, heads, which)
@@ -41,5 +42,6 @@ class SomeHeads(Rule):
         return Wording(
             f"{right} of {self.heads} heads of {self.output} {'are' if right > 1 else 'is'} entirely right; "
             f"{wrong}, batch and head counted as one number (case {self.case}).",
-            "What differs from head to head: the offsets of its tensors, with their strides, or its numbers?",
+            "What does the kernel compute from batch and head, and for which heads is each of these numbers "
+            "right?",
         )

@@ -41,5 +41,6 @@ class SomePrograms(Rule):
             f"All wrong elements of {self.output} were written by {len(self.wrong)} of the {self.programs} "
             f"programs that write it, number{'s' if len(self.wrong) > 1 else ''} {first_of(self.wrong, 6)} "
             f"(case {self.case}); what the others wrote is right.",
-            "What is different for these programs: first, last, ragged?",
+            "In what do these programs differ from the others: in what they compute from their number, in "
+            "how often their loops run, or in how much of their block exists?",
         )

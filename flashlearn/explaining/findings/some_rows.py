@@ -29,14 +29,17 @@ class SomeRows(Rule):
         if bad.ndim < 2 or bad.shape[-2] < 2:
             return SILENT if bad.ndim >= 2 else None
         rows = bad.any(dim=-1)
-        if rows.all() or not rows.any():  # no element may be too far off, and all of them together
+        if not rows.any():  # no element may be too far off, and all of them together
+            return None
+        if bool(rows[(clue.expected != 0).any(dim=-1)].all()):  # the others have nothing that could be wrong
             return None
         return cls(clue.name, clue.outcome.case.name, *clue.extent(rows))
 
     def wording(self) -> Wording:
         """How many rows, and the first."""
         return Wording(
-            f"{self.count} of {self.total} rows of {self.output} are wrong in case {self.case}; the first is "
+            f"{self.count} of {self.total} rows of {self.output} {'is' if self.count == 1 else 'are'} wrong "
+            f"in case {self.case}; the first is "
             f"{self.output}[{indices(self.first)}].",
-            "What do these rows have that the others do not?",
+            "What distinguishes the wrong rows from the right ones: their place, or the numbers in them?",
         )

@@ -21,7 +21,7 @@ PATTERN_STEPS = {
     "missing diagonal": "Work out the case k = j by itself.",
     "zero": "Which term became zero, or was never added?",
     "sign": "Follow the minus through the derivation.",
-    "constant factor": "Look for an extra factor, or one that was dropped.",
+    "constant factor": "Is there a factor too many, or one too few?",
     "factor": "Ask where {symbol} enters.",
     "constant offset": "Which constant was added?",
 }
@@ -58,7 +58,7 @@ class ErrorPattern(FindingKind):
 
     def wording(self) -> Wording:
         """The pattern in words."""
-        sentence = f"{_about(self.output)}{formatting.capital(clause(self.pattern))}."
+        sentence = f"{_about(self.output, clause(self.pattern))}."
         step = PATTERN_STEPS[self.pattern.name].format(**self.pattern.facts)
         return Wording(sentence, step, "" if self.output else self.case)
 
@@ -86,7 +86,7 @@ class NotCompared(FindingKind):
 
     def wording(self) -> Wording:
         """What the verdict has said, and how to get an answer that can be compared."""
-        sentence = f"{_about(self.output)}{formatting.capital(self.seen)}"
+        sentence = _about(self.output, self.seen)
         return Wording(sentence, RULE_STEPS.get(self.rule, ""), "" if self.output else self.case)
 
 
@@ -121,5 +121,6 @@ class ArgumentsExchanged(FindingKind):
         )
 
 
-def _about(output: str | None) -> str:
-    return f"{output}: " if output else ""
+def _about(output: str | None, sentence: str) -> str:
+    """What is said of the only output, or of one of several, whose name comes first."""
+    return formatting.after_name(output, sentence) if output else formatting.capital(sentence)

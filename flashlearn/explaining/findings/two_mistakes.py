@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -84,8 +85,9 @@ class Besides(FindingKind):
     def wording(self) -> Wording:
         """The fault, and then the mistake."""
         fault, other = (part.wording for part in self.parts)
-        both = f"(1) {fault.sentence} (2) Cases that run to the end are wrong, too. {other.sentence}"
-        return Wording(both, steps_of((fault.next_step, other.next_step)), fault.quotes, None)
+        second = f"Some cases complete, with wrong results. {as_part(other.sentence)}"
+        steps = steps_of((fault.next_step, as_part(other.next_step)))
+        return Wording(f"(1) {fault.sentence} (2) {second}", steps, fault.quotes, None)
 
 
 @dataclass(frozen=True)
@@ -142,11 +144,11 @@ class AfterRepair(FindingKind):
             names = " and ".join(self.still_wrong)
             verb = "is" if len(self.still_wrong) == 1 else "are"
             apart = "" if change is not None else "With that corrected, "
-            return Wording(f"{seen} {apart}{names} {verb} still wrong.", joined(question, AGAIN))
+            return Wording(f"{seen} {apart}{names} {verb} still wrong.", again(question))
         if not more:
             left = self.failing - self.repaired
             others = "The other one still fails" if left == 1 else f"The other {left} still fail"
-            return Wording(f"{seen} {others}.", joined(question, AGAIN))
+            return Wording(f"{seen} {others}.", again(question))
         (other,) = more
         if other.kind.observed:
             return Wording(
@@ -154,12 +156,15 @@ class AfterRepair(FindingKind):
                 f"{sentence_away_from(other, first.place)}",
                 steps_of((question, other.next_step)),
             )
+        inner, step = as_part(other.sentence), as_part(other.next_step)
         order = "There are two mistakes; the second was found in a copy with the first one fixed."
-        both = f"{order} (1) {seen} (2) {_in_the_copy(other)}"
+        if inner != other.sentence:
+            order = "There are several mistakes; all but the first were found in a copy with that one fixed."
+        both = f"{order} (1) {seen} (2) {as_part(_in_the_copy(other))}"
         if self.explained in (0, self.failing):
-            return Wording(both, steps_of((question, other.next_step)))
+            return Wording(both, steps_of((question, step)))
         known = f"Together they explain at least {some_of(self.explained, self.failing, 'failing case')}."
-        return Wording(joined(both, known), joined(steps_of((question, other.next_step)), AGAIN))
+        return Wording(joined(both, known), again(steps_of((question, step))))
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -167,7 +172,26 @@ class AfterRepair(FindingKind):
         return other_names(self.parts) or (OneEdit.name,)
 
 
+NUMBER = re.compile(r"(?:^|(?<=[.?:] ))\((1|2)(?=\)|, in (?:fp32|half precision)\))")
+"""The number of one of two mistakes, and not an argument or an index."""
+
+
+def as_part(text: str) -> str:
+    """What is said of two mistakes where they are the second of two: with letters in place of numbers.
+
+    >>> as_part("There are two mistakes. (1) dK lacks alpha. (2) `p.sum(1)` is subtracted.")
+    'There are two more. (a) dK lacks alpha. (b) `p.sum(1)` is subtracted.'
+    """
+    lettered = NUMBER.sub(lambda found: "(" + "ab"[int(found[1]) - 1], text)
+    return lettered.replace("There are two mistakes.", "There are two more.") if lettered != text else text
+
+
 AGAIN = "Fix it, and check again."
+
+
+def again(step: str) -> str:
+    """A next step, and that there will be another; it is said once."""
+    return step if AGAIN in step else joined(step, AGAIN)
 
 
 def _in_the_copy(finding: Finding) -> str:

@@ -41,11 +41,10 @@ class UninitialisedMemory(FindingKind):
     def wording(self) -> Wording:
         """Where the memory comes from, and how to allocate it."""
         return Wording(
-            f"{self.output or 'The output'} depends on memory that was never written: the launcher takes it "
-            "from torch.empty, which holds whatever was there before, and that is read or added to. "
-            "If it is zero, every case is right.",
-            "Allocate what kernels add to with torch.zeros; read other memory only where a program has "
-            "stored something.",
+            f"{self.output or 'The output'} depends on memory that was never written: what torch.empty "
+            "returns holds whatever was there before. If that is zero, every case is right.",
+            "Is something added to this memory, or is it read before a program has stored anything there? "
+            "Sums must begin at 0, as with torch.zeros.",
         )
 
 
@@ -57,7 +56,8 @@ SENTENCES = {
     ),
     "uninitialised memory": (
         "is read where nothing was written: torch.empty holds whatever was there before.",
-        "Allocate it with torch.zeros, or write it before you read.",
+        "What should it hold there: 0 from the start, as with torch.zeros, or something that is stored "
+        "first?",
     ),
 }
 """The sentence after the tensor's name, and the next step, by what is undefined."""

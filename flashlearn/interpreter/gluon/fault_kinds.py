@@ -100,7 +100,7 @@ def _parity(f: Mapping[str, Any]) -> str:
 def _refilled(fault: SyncFault, f: Mapping[str, Any]) -> str:
     whose = "" if f["own"] else f" of `{f['other']}`"
     fix = (
-        "Ask for a copy into a slot after the line that reads its tile."
+        "Is it meant for this slot? If so, it may be asked for only after the line that reads the tile."
         if f["own"]
         else f"Does `{f['other']}` wait for every reader, in the right phase, before it fills a slot again?"
     )
@@ -118,11 +118,15 @@ def _phases(count: int) -> str:
 @_kind("wgmma not waited for")
 def _product_reads(fault: SyncFault, f: Mapping[str, Any]) -> str:
     who = "" if f["own"] else f" of `{f['other']}`"
-    more = "" if f["own"] else ". Wait before the arrival that releases the buffer"
+    more = (
+        ""
+        if f["own"]
+        else f". Which arrival of `{f['other']}` releases this buffer, and is the product over by then"
+    )
     return (
         f"{_access(fault, f)} in {_at(fault, 0)}, and the product{who} in {_at(fault, 1)} may still be "
         "reading it: an asynchronous `warpgroup_mma` reads its operands until `warpgroup_mma_wait` has "
-        f"waited for it{more}."
+        f"waited for it{f'{more}?' if more else '.'}"
     )
 
 
@@ -281,8 +285,8 @@ def _too_early(f: Mapping[str, Any]) -> str:
             "copies must name the same barrier."
         )
     return (
-        "So no partition can have waited for the tile that is being copied there. Before a slot is filled "
-        "again, wait for its readers; or use another slot."
+        "So no partition can have waited for the tile that is being copied there. Are slot and barrier the "
+        "ones that are meant, and is a wait for the slot's readers missing?"
     )
 
 
@@ -291,7 +295,7 @@ def _overrun(fault: SyncFault, f: Mapping[str, Any]) -> str:
     return (
         f"The arrival in {_at(fault, 0)} completes a phase of `{f['barrier']}` before `{f['missed']}`, "
         f"which waits in {_at(fault, 1)}, has seen the previous one: a barrier remembers only the "
-        "last phase. One arrival is too many, or one wait is missing."
+        "last phase. Is there an arrival too many, is a wait missing, or does `init` count too few arrivals?"
     )
 
 
@@ -309,7 +313,8 @@ def _bytes(fault: SyncFault, f: Mapping[str, Any]) -> str:
         )
     return (
         f"{counted}, counting the copy of {_at(fault, 0)}: the phase completes before all have arrived. "
-        "Expect the bytes of all the copies that complete it, `desc.block_type.nbytes` each."
+        "Does `expect` count every copy of this phase, `desc.block_type.nbytes` each, and should each of "
+        "them complete this barrier?"
     )
 
 

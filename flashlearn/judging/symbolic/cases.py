@@ -70,8 +70,8 @@ def _verdict_outcome(case: Case, started: float, checks: tuple, verdicts: Mappin
         )
     wrong = {name: v for name, v in verdicts.items() if not v.ok}
     first, verdict = next(iter(wrong.items()))
-    message = f"{first}: {verdict.sentence}" if named else verdict.sentence
-    details = [f"{n}: {v.sentence}" for n, v in wrong.items() if n != first] + [
+    message = formatting.after_name(first, verdict.sentence) if named else verdict.sentence
+    details = [formatting.after_name(n, v.sentence) for n, v in wrong.items() if n != first] + [
         v.detail for v in wrong.values() if v.detail
     ]
     status = Status.TIMEOUT if verdict.undecided else Status.WRONG

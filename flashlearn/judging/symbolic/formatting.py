@@ -84,6 +84,17 @@ def capital(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
+def after_name(name: str, sentence: str) -> str:
+    """A sentence about what has this name, after a colon; a symbol at its beginning stays as it is.
+
+    >>> after_name("dk", "Every entry is wrong."), after_name("dk", "Sum(x) is left.")
+    ('dk: every entry is wrong.', 'dk: Sum(x) is left.')
+    """
+    word = sentence.split(" ", 1)[0]
+    begins = len(word) > 1 and word.isalpha() and word[1:].islower()
+    return f"{name}: {sentence[:1].lower()}{sentence[1:]}" if begins else f"{name}: {sentence}"
+
+
 def short(text: str, length: int = 60) -> str:
     """The text, cut where it would fill a screen."""
     text = " ".join(text.split())

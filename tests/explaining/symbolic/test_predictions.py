@@ -64,7 +64,7 @@ def test_outputs_are_told_one_after_the_other_where_they_differ():
     told = found("attention_dq_dk", dq_dk)
     assert told.mistake == "sign + constant offset"
     assert told.sentence.startswith("dq: ")
-    assert "have the wrong sign. dk: Every entry is 1 too large." in told.sentence
+    assert "have the wrong sign. dk: every entry is 1 too large." in told.sentence
 
 
 def test_a_pattern_beside_an_unknown_fault_is_told_by_the_edits_alone():
@@ -136,7 +136,7 @@ def test_a_mistake_is_told_beside_a_crash_in_the_other_cases():
 
     told = found("merge_partials", merge_partials)
     assert told.mistake == "crashed + acc not rescaled"
-    assert "truth value" in told.sentence and "(2) Cases that run to the end are wrong, too." in told.sentence
+    assert "truth value" in told.sentence and "(2) Some cases complete, with wrong results." in told.sentence
 
 
 def test_a_plain_mean_and_a_sign_are_named_together():

@@ -688,7 +688,7 @@ def test_several_outputs_are_checked_by_name():
     task = two_outputs()
     outcome = run_symbolic(task, lambda f, g: (f * g, f - y))[0]
     assert [(c.name, c.ok) for c in outcome.outputs] == [("dX", True), ("dW", False)]
-    assert outcome.message.startswith("dW: Your answer is wrong")
+    assert outcome.message.startswith("dW: your answer is wrong")
     assert run_symbolic(task, lambda f, g: {"dW": f + y, "dX": f * g})[0].status is Status.PASS
     alone = run_symbolic(task, lambda f, g: f * g)[0]
     assert alone.status is Status.WRONG

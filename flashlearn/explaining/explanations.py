@@ -5,7 +5,7 @@ Precision comes before recall.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import torch
@@ -291,11 +291,22 @@ def finding_of(
     cases = {o.case.name for o in judged if o.status is Status.WRONG}
     fits = sum(all(q in explained for q in questions if q[0] == case) for case in cases)
     partial = scope is not None and scope.kind == "part"
+    if partial:
+        scope = replace(scope, share=(_given(explanations[0], cases, questions), len(cases)))
     counts = {"fits": fits, "of": len(cases), "partial": partial}
     if len(names) == 1:
         only_nan = not any(map(_has_a_number, judged))
         return declared(exercise, names[0], scope=scope, only_nan=only_nan, **counts)
     return Finding(AtOnce(scope, tuple(parts)), **counts)
+
+
+def _given(explanation: Explanation, cases: set[str], questions: set[Question]) -> int:
+    """In how many cases a mistake gives the numbers: those in which it makes no difference do not count."""
+    known = explanation.explained | explanation.excused
+    return sum(
+        any(q in explanation.explained for q in here) and all(q in known for q in here)
+        for here in ([q for q in questions if q[0] == case] for case in cases)
+    )
 
 
 def _has_a_number(outcome: Outcome) -> bool:

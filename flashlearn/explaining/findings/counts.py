@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 FAILING = "failing case"
 """What a case is called that does not pass."""
 
@@ -28,6 +30,16 @@ def of_those(sentence: str, which: str) -> str:
     'With `m` all 3 remaining cases pass.'
     """
     return sentence.replace(FAILING, f"{which} case")
+
+
+def of_those_that_complete(sentence: str) -> str:
+    """A sentence about failing cases as one about those of them that complete.
+
+    >>> of_those_that_complete("In 2 of the 3 failing cases your numbers are right.")
+    'In 2 of the 3 failing cases that complete your numbers are right.'
+    """
+    several = sentence.replace(f"{FAILING}s", f"{FAILING}s that complete")
+    return re.sub(rf"{FAILING}\b", f"{FAILING} that completes", several)
 
 
 def some_of(part: int, count: int, noun: str) -> str:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from flashlearn.explaining.findings.counts import of_those, some_of, some_pass
+from flashlearn.explaining.findings.counts import of_those, of_those_that_complete, some_of, some_pass
 from flashlearn.explaining.findings.declared import Declared, in_part, where
 from flashlearn.explaining.findings.edits import DeclaredInLine, OneEdit
 from flashlearn.explaining.findings.nan_origin import sentence_away_from
@@ -85,7 +85,7 @@ class Besides(FindingKind):
     def wording(self) -> Wording:
         """The fault, and then the mistake."""
         fault, other = (part.wording for part in self.parts)
-        second = f"Some cases complete, with wrong results. {as_part(other.sentence)}"
+        second = f"Some cases complete, with wrong results. {as_part(of_those_that_complete(other.sentence))}"
         steps = steps_of((fault.next_step, as_part(other.next_step)))
         return Wording(f"(1) {fault.sentence} (2) {second}", steps, fault.quotes, None)
 

@@ -93,8 +93,8 @@ def support(result: CheckResult, outcome: Outcome | None) -> str:
         seen = "Seen only" if passed == total - 1 else "First seen"
         parts.insert(0, f"{seen} in case {outcome.case.name}")
     fit = explained_and_left(result)
-    said = "; ".join([*parts, fit] if fit else parts) + "."
-    return " ".join([said, *_beside(result)])
+    text = "; ".join([*parts, fit] if fit else parts) + "."
+    return " ".join([text, *_beside(result)])
 
 
 BESIDES = {

@@ -76,10 +76,12 @@ def explanation_of(
     if _shows_in_fp32(predictions, candidate, judged, failing):
         return None
     probes = failing[: 1 if candidate.costly else PROBES]
+    if not candidate.costly:
+        probes = [*probes, *_of_other_outputs(failing, probes)]
     for outcome in probes[:2]:
         _ask(predictions, explanation, outcome)
     if not explanation.explained and len(explanation.denied) >= _wrong_outputs(probes[:2]):
-        return None
+        probes = [*probes[:2], *_of_other_outputs(failing, probes[:2])]
     for outcome in probes[2:]:
         _ask(predictions, explanation, outcome)
     if not explanation.explained:
@@ -111,6 +113,17 @@ def _shows_in_fp32(
             pairs = zip(predicted, outcome.outputs, strict=True)
             return any(visible(p, check) for p, check in pairs)
     return False
+
+
+def _of_other_outputs(failing: list[Outcome], probes: list[Outcome]) -> list[Outcome]:
+    """The first failing case of each output that is right in the probes: it may have a mistake of its own."""
+    shown = {check.name for o in probes for check in o.outputs if not check.ok}
+    more: list[Outcome] = []
+    for outcome in failing:
+        names = {check.name for check in outcome.outputs if not check.ok}
+        if not names <= shown:
+            more, shown = [*more, outcome], shown | names
+    return more
 
 
 def _wrong_outputs(outcomes: list[Outcome]) -> int:

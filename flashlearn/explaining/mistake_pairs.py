@@ -24,7 +24,7 @@ MIN_CHANGED, NAN_WEIGHT = 16, 4
 is no number for the pair alone counts four times: rounding does not make it."""
 
 FEWEST_CHANGED = 6
-"""So many where the wrong cases have few numbers, and half of these."""
+"""So many where the wrong cases have few numbers; else a sixth of these, up to MIN_CHANGED."""
 
 FORMULA_COST, NUMBERS_PER_UNIT, TRIAL_FACTOR = 8.0, 1024.0, 10.0
 """What a formula costs whatever its size, and the numbers that cost one unit more. A pair that fits in one
@@ -102,7 +102,7 @@ def both_needed(predictions: Predictions, pair: Candidate, failing: Sequence[Out
     numbers = sum(
         c.expected.numel() for o in failing for c in o.outputs if isinstance(c.expected, torch.Tensor)
     )
-    enough = min(MIN_CHANGED, max(FEWEST_CHANGED, numbers // 2))
+    enough = min(MIN_CHANGED, max(FEWEST_CHANGED, numbers // 6))
     for part in pair.parts:
         at_tile = [f for f in predictions.at_tiles(part.compute) if _tile(f) in (None, tile)]
         alone = Candidate(part.names, at_tile[0] if at_tile else part.compute)

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import functools
+
 import pytest
 import torch
 
-from flashlearn.explaining import diagnose
+from flashlearn.exercise import Case
+from flashlearn.explaining import diagnose, predictions
 from flashlearn.explaining.edits.echoes import Echoes
+from flashlearn.explaining.explanations import _of_other_outputs
 from flashlearn.explaining.mistake_pairs import _nearest_first
 from flashlearn.explaining.predictions import Candidate, Predictions
 from flashlearn.judging.cases import run
 from flashlearn.lessons import find
-from flashlearn.outcome import Status
+from flashlearn.outcome import Outcome, OutputCheck, Status
 from tests.corpus.entries import find_entries
 from tests.corpus.functions import function_from_text
 
@@ -88,3 +92,65 @@ def test_a_sum_in_half_precision_is_seen_beside_a_mistake_that_is_much_larger(ha
     finding = diagnose(exercise, run(exercise, function), function)
     assert finding.names[0] == "the last, incomplete block of keys is left out"
     assert ("rounded more than that explains" in finding.sentence) is half
+
+
+TUNED, FA3, FOLDED, FP8 = map(find, ("tuned_backward", "fa3_backward", "folded_logsumexp", "fp8_forward"))
+
+
+@pytest.mark.parametrize(
+    ("exercise", "faults", "names"),
+    [
+        (
+            TUNED,
+            {"log2 e left in dK", "LSE and delta at K's head"},
+            {"log2 e left in dK", "LSE and delta at the head of K"},
+        ),
+        (
+            TUNED,
+            {"log2 e left in dK", "heads dealt round for dK and dV"},
+            {"log2 e left in dK", "heads dealt round for dK and dV"},
+        ),
+        (
+            FA3,
+            {"LSE in base 2", "one sum for all heads"},
+            {"log2 e is missing from LSE", "all heads in the first one's dQ"},
+        ),
+        (
+            FOLDED,
+            {"rescaled by raw extremes", "maximum in base 2"},
+            {"the old sum is rescaled by raw maxima", "LSE in base 2"},
+        ),
+        (
+            FP8,
+            {"unit upside down 64", "no guard"},
+            {"the change of unit upside down", "rows that see nothing are NaN"},
+        ),
+    ],
+    ids=[
+        "a factor and rows",
+        "a factor and heads",
+        "a base and an address",
+        "two bases",
+        "a unit and a guard",
+    ],
+)
+def test_two_mistakes_of_which_one_shows_in_few_cases_are_named(exercise, faults, names, monkeypatch):
+    monkeypatch.setattr(predictions, "LIKELY", (predictions.USUAL,))
+    known = next(m.wrong for m in exercise.explained.mistakes.values() if m.wrong is not None)
+    formula = functools.partial(known.func, **{**known.keywords, "faults": frozenset(faults)})
+
+    def answer(*values):
+        return formula(**dict(zip(exercise.parameters(), values, strict=True)))
+
+    finding = diagnose(exercise, run(exercise, answer), answer)
+    assert set(finding.names) == names
+
+
+def test_an_output_that_is_right_in_the_smallest_cases_is_asked_about_where_it_is_wrong():
+    def failing(name, *wrong):
+        checks = tuple(OutputCheck(output, output not in wrong) for output in ("dq", "dk"))
+        return Outcome(Case(name), Status.WRONG, outputs=checks)
+
+    one, two, three = failing("one", "dq"), failing("two", "dq", "dk"), failing("three", "dk")
+    assert _of_other_outputs([one, two, three], [one]) == [two]
+    assert _of_other_outputs([one, two, three], [one, two]) == []

@@ -91,7 +91,8 @@ class BarrierOps(AsyncOps):
                             missed=missed.name, completed=barrier.completed)  # fmt: skip
 
     def wait(self, view: SharedView, parity: int) -> None:
-        """`mbarrier.wait`."""
+        """`mbarrier.wait`. Of a number that is neither 0 nor 1 an H100 takes the lowest bit."""
+        parity &= 1
         barrier = self.barrier(view, "wait")
         self.rest()
         place, me = self.place(), self.me

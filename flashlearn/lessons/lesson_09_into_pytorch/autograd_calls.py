@@ -38,6 +38,8 @@ def attention_inputs(case: Case, generator: torch.Generator) -> Inputs:
 def forward_and_backward(function: Callable[..., Any], given: Inputs) -> tuple:
     """o of the learner's function, and the gradients that autograd computes: (o, dq, dk, dv).
 
+    With `kept`, KeptOnCtx is raised if a tensor was kept as an attribute of ctx.
+
     Where o is attached to no graph, the gradients are NaN. A gradient is None where it is missing, or where
     `wanted` is given and does not name it.
     """
@@ -45,6 +47,8 @@ def forward_and_backward(function: Callable[..., Any], given: Inputs) -> tuple:
     leaves = [given[name].detach().requires_grad_(name in wanted) for name in "qkv"]
     with torch.enable_grad():
         o = function(*leaves, given["causal"], given["alpha"])
+        if given.get("kept") and (names := _kept_on_ctx(o)):
+            raise KeptOnCtx(" and ".join(names))
         if given["another_call"]:
             *others, causal, alpha = other_call(*leaves, given["causal"])
             alike = [t.clone() for t in others]  # what is saved by shape alone now belongs to this call
@@ -57,11 +61,60 @@ def forward_and_backward(function: Callable[..., Any], given: Inputs) -> tuple:
     return (o.detach(), *(found.get(name) for name in "qkv"))
 
 
-def review_single_gradients(answer: Answer, earlier: Earlier) -> str:
-    """A sentence if a gradient is missing, or another one, where its tensor alone wants one."""
+class KeptOnCtx(Exception):
+    """Tensors are attributes of ctx; the message has their names."""
+
+
+def _kept_on_ctx(o: Any) -> list[str]:
+    """Attributes that hold tensors, of every autograd.Function's ctx that o comes from, as `ctx.name`.
+
+    Such a ctx is the node of autograd's graph itself.
+    """
+    names, nodes, seen = [], [getattr(o, "grad_fn", None)], set()
+    while nodes:
+        node = nodes.pop()
+        if node is None or node in seen:
+            continue
+        seen.add(node)
+        nodes += [following for following, _ in node.next_functions]
+        kept = getattr(node, "__dict__", {})
+        names += [f"`ctx.{name}`" for name, value in kept.items() if _holds_tensor(value)]
+    return sorted(names)
+
+
+def _holds_tensor(value: Any) -> bool:
+    if isinstance(value, dict):
+        value = tuple(value.values())
+    return isinstance(value, Tensor) or (isinstance(value, tuple | list) and any(map(_holds_tensor, value)))
+
+
+def review_graph(answer: Answer, earlier: Earlier) -> str:
+    """What is kept otherwise than by save_for_backward, or a gradient that is missing or another one."""
+    return _kept(answer) or _single_gradients(answer)
+
+
+def _kept(answer: Answer) -> str:
+    """A sentence if tensors are kept as attributes of ctx."""
+    raised = answer.run({**_small_inputs(), "kept": True}, Observed()).raised
+    if raised is None or raised.kind != KeptOnCtx.__name__:
+        return ""
+    hold = "hold tensors" if " and " in raised.text else "holds a tensor"
+    return (
+        f"Every case passes; but {raised.text} {hold}. Keep tensors with `ctx.save_for_backward`: it notices "
+        "if one of them is changed before the backward pass, and lets autograd free them together with the "
+        "graph. What is not a tensor may be an attribute."
+    )
+
+
+def _small_inputs() -> dict[str, Any]:
     draw = torch.Generator().manual_seed(0)
     q, k, v, do = (torch.randn(1, 1, 16, 16, generator=draw) for _ in range(4))
-    given = {"q": q, "k": k, "v": v, "causal": False, "alpha": 0.25, "do": do, "another_call": False}
+    return {"q": q, "k": k, "v": v, "causal": False, "alpha": 0.25, "do": do, "another_call": False}
+
+
+def _single_gradients(answer: Answer) -> str:
+    """A sentence if a gradient is missing, or another one, where its tensor alone wants one."""
+    given = _small_inputs()
     together = answer.run(given, Observed()).completed().outputs[1:]
     for name, full in zip("qkv", together, strict=True):
         sentence = _single_gradient(name, full.value, answer, {**given, "wanted": name})

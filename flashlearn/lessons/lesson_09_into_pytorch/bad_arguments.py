@@ -81,21 +81,31 @@ def misfits() -> tuple[BadArguments, ...]:
 
 
 def review(answer: Answer, earlier: Earlier) -> str:
-    """A sentence about the first misfit that is taken or not refused as it should be, or about a layout."""
+    """What is wrong with refusals, a sentence for each way in which it is, and with a layout."""
+    found: dict[tuple[str, str], str] = {}
     for misfit in misfits():
         given = {"q": misfit.q, "k": misfit.k, "v": misfit.v}
-        sentence = _answered(misfit, answer.run(given, Observed()).raised)
-        if sentence:
-            return sentence
-    return _layouts(answer)
+        error = answer.run(given, Observed()).raised
+        sentence = _answered(misfit, error)
+        way = error.kind if error is not None and error.kind in REFUSALS else "taken"
+        if sentence and (way, misfit.kind) not in found:
+            found[way, misfit.kind] = sentence
+    sentences = [*found.values(), *filter(None, [_layouts(answer)])]
+    return " Besides, ".join([*sentences[:1], *(_continued(s) for s in sentences[1:])])
+
+
+def _continued(sentence: str) -> str:
+    """The sentence as the second of several: that every case passes has been said."""
+    sentence = sentence.removeprefix("Every case passes; but ")
+    return sentence[0].lower() + sentence[1:] if sentence.startswith("Given") else sentence
 
 
 def _answered(misfit: BadArguments, error: Raised | None) -> str:
     """A sentence if the arguments are taken, or refused in a way that does not help."""
     if error is None:
         return (
-            f"Every case passes; but the launcher takes {misfit.description} without a word. Raise "
-            "TypeError or ValueError with what was found and what was expected."
+            f"Every case passes; but the launcher takes {misfit.description} without a word. Raise a "
+            f"{misfit.kind} with what was found and what was expected."
         )
     if error.kind == misfit.kind:
         return _unclear(misfit, error.text)
@@ -105,15 +115,17 @@ def _answered(misfit: BadArguments, error: Raised | None) -> str:
             "TypeError is for dtypes, ValueError for everything else that does not fit."
         )
     return (
-        f"Given {misfit.description}, it fails with {error.kind} ({_head(error.text)}): raise "
-        "TypeError or ValueError before anything is launched."
+        f"Given {misfit.description}, it fails with {error.kind} ({_head(error.text)}): raise a "
+        f"{misfit.kind} before anything is launched."
     )
 
 
 def _layouts(answer: Answer) -> str:
     """A sentence if q, k and v, left as [B, S, H, D] by a projection, are copied, or o or lse has gaps."""
     given = {name: torch.zeros(1, 20, 2, 16).transpose(1, 2) for name in "qkv"}
-    evidence = answer.run(given, Observed()).completed()
+    evidence = answer.run(given, Observed())
+    if evidence.raised is not None:
+        return ""
     copied = [name for name in given if name not in evidence.observation.unread]
     if copied and not evidence.arithmetic:  # what torch computed of them is no copy
         it, is_a = ("it", "is a view") if len(copied) == 1 else ("them", "are views")

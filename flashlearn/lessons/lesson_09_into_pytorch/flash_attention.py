@@ -15,7 +15,7 @@ from flashlearn.exercise import Exercise, HowExplained, HowJudged, HowTimed, Inp
 from flashlearn.lessons.lesson_09_into_pytorch.autograd_calls import (
     attention_inputs,
     forward_and_backward,
-    review_single_gradients,
+    review_graph,
 )
 from flashlearn.lessons.lesson_09_into_pytorch.faulty_formulas.autograd import KEPT_TOGETHER, passes
 from flashlearn.lessons.shared import reference
@@ -233,7 +233,7 @@ flash_attention = Exercise(
         work=attention_work,
         grows=score_count,
         call=forward_and_backward,
-        review=review_single_gradients,
+        review=review_graph,
     ),
     timed=HowTimed(
         peer=sdpa_and_gradients,

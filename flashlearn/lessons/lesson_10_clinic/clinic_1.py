@@ -27,6 +27,18 @@ MISTAKES = {
         "dK = alpha dSᵀ Q. Once is enough.",
         (STORE_DK, "tl.store(dk_ptr + key_tile, alpha * alpha * dk, mask"),
     ),
+    "1/√D for alpha": wrong_cure(
+        "clinic_1",
+        "dK is multiplied by 1/√D, whatever alpha is: right only where alpha is 1/√D.",
+        "alpha is an argument and may be any number: use it as it is.",
+        (STORE_DK, "tl.store(dk_ptr + key_tile, D**-0.5 * dk, mask"),
+    ),
+    "a number for alpha": wrong_cure(
+        "clinic_1",
+        "dK is multiplied by 0.25, whatever alpha is. It is alpha's default for D = 16 alone.",
+        "alpha is an argument and may be any number: use it as it is.",
+        (STORE_DK, "tl.store(dk_ptr + key_tile, 0.25 * dk, mask"),
+    ),
     "alpha put into dS": wrong_cure(
         "clinic_1",
         "dK is right now, and dQ has caught the disease: it was right before, and now it carries alpha "

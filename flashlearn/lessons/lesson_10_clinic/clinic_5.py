@@ -6,6 +6,7 @@ from flashlearn.exercise import Mistake
 from flashlearn.lessons.lesson_10_clinic import catalogue
 from flashlearn.lessons.lesson_10_clinic.patient_exercises import (
     GENTLE,
+    LOW_SCORES,
     SHARED,
     causal_forward,
     causal_forward_rounded,
@@ -52,6 +53,14 @@ MISTAKES = {
             "        l_i = l_i * rescale + tl.sum(tl.where(own, p, 0.0), axis=1)\n",
         ),
     ),
+    "m starts at 0": wrong_cure(
+        "clinic_5",
+        "Rows are wrong whose scores all lie far below 0: the running maximum starts at 0 and cannot fall "
+        "below it, and exp(s − 0) vanishes there.",
+        "With which number does the maximum start? Every score must be larger.",
+        ('m_i = tl.full((BLOCK,), -float("inf"), tl.float32)', "m_i = tl.full((BLOCK,), 0.0, tl.float32)"),
+        (SUM_L, f"{MASK_P}{SUM_L}"),
+    ),
     "only the padding is masked in time": wrong_cure(
         "clinic_5",
         "The keys that do not exist are out of l, but those that exist and are hidden from the query are "
@@ -72,6 +81,6 @@ clinic_5 = forward_patient(
     quantities=quantities.causal_forward,
     weights=readouts.readout(readouts.forward_weights, causal=True),
     catalogue=catalogue.forward(causal=True),
-    cases=(*SHARED, *GENTLE),
+    cases=(*SHARED, *GENTLE, *LOW_SCORES),
     mistakes=MISTAKES,
 )

@@ -6,7 +6,7 @@ from flashlearn.exercise import Mistake
 from flashlearn.lessons.lesson_11_one_pass.faulty_formulas import fused_scan
 from flashlearn.lessons.lesson_11_one_pass.faulty_kernels import faulty
 from flashlearn.lessons.shared.attention_mistakes.causal_gradients import causal_only
-from flashlearn.lessons.shared.attention_mistakes.gradients import ALPHA_SIGNS
+from flashlearn.lessons.shared.attention_mistakes.gradients import ALPHA_SIGNS, lse_of_zero
 from flashlearn.lessons.shared.faulty_formulas.faults import FaultyFormula, faulty_formula
 from flashlearn.outcome import Status
 
@@ -320,6 +320,7 @@ def select(known: dict[str, Mistake], *names: str) -> dict[str, Mistake]:
 KEYS_CATALOGUE = {
     **alpha_mistakes(key_formula),
     **tile_mistakes(key_formula),
+    **lse_of_zero(key_formula),
     **causal_only(key_formula, keys=True),
     **query_loop_mistakes(key_formula),
 }
@@ -327,6 +328,7 @@ KEYS_CATALOGUE = {
 QUERIES_CATALOGUE = {
     **alpha_mistakes(query_formula),
     **tile_mistakes(query_formula),
+    **lse_of_zero(query_formula),
     **causal_only(query_formula, keys=True),
     **key_loop_mistakes(query_formula),
 }

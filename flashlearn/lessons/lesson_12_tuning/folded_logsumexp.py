@@ -12,10 +12,14 @@ from flashlearn.exercise import Case, Exercise, HowExplained, HowJudged, HowTime
 from flashlearn.lessons.shared import reference
 from flashlearn.lessons.shared.attention_cases import BF16, FP16
 from flashlearn.lessons.shared.cases import build_case
-from flashlearn.lessons.shared.faulty_formulas.faults import NONE, Faults, with_faults
+from flashlearn.lessons.shared.faulty_formulas.faults import NONE, Faults, Tile, tiled, with_faults
+
+RAW = frozenset({"rescaled by raw maxima", "rescaled by raw extremes"})
+"""The sum so far times 2^(m_old − m_new) of raw products: with alpha's sign in them, or without it."""
 
 
-def fold(x: Tensor, lengths: Tensor, alpha: float, faults: Faults = NONE) -> Tensor:
+@tiled(RAW, one_side=True)
+def fold(x: Tensor, lengths: Tensor, alpha: float, faults: Faults = NONE, tile: Tile = (32, 32)) -> Tensor:
     """log Σ_j exp(alpha x_ij) over j < lengths[i] by powers of two, with faults by name."""
     wide = x if x.dtype == torch.float64 else x.float()
     seen = torch.arange(x.shape[1], device=x.device) < lengths[:, None]
@@ -37,6 +41,8 @@ def fold(x: Tensor, lengths: Tensor, alpha: float, faults: Faults = NONE) -> Ten
     top = torch.where(top.isinf(), 0.0, top) if "0 · ∞" not in faults else top
     total = (scaled - top).exp2().sum(dim=1)
     top = top[:, 0]
+    if faults & RAW:
+        top, total = _rescaled_by_raw_numbers(wide.float(), seen, alpha, c, faults, tile[1])  # it overflows
     if "in base 2" in faults:
         lse = top + total.log2()
     elif "sum in base 2" in faults:
@@ -46,6 +52,24 @@ def fold(x: Tensor, lengths: Tensor, alpha: float, faults: Faults = NONE) -> Ten
     else:
         lse = top * math.log(2) + total.log()
     return lse if wide.dtype == torch.float64 else lse.float()
+
+
+def _rescaled_by_raw_numbers(
+    x: Tensor, seen: Tensor, alpha: float, c: float, faults: Faults, block: int
+) -> tuple[Tensor, Tensor]:
+    """The maximum in base 2 and the sum, of a loop whose rescaling lacks the factor c."""
+    largest = alpha >= 0 or "largest raw product" in faults
+    sign = -1.0 if alpha < 0 and "rescaled by raw maxima" in faults else 1.0
+    never = -math.inf if largest else math.inf
+    best, total = torch.full_like(x[:, 0], never), torch.zeros_like(x[:, 0])
+    for hidden, inside in zip(x.masked_fill(~seen, never).split(block, 1), seen.split(block, 1), strict=True):
+        extreme = hidden.amax(1) if largest else hidden.amin(1)
+        new = torch.maximum(best, extreme) if largest else torch.minimum(best, extreme)
+        unit = torch.where(new.isinf(), 0.0, new)
+        e = torch.where(inside, ((hidden - unit[:, None]) * c).exp2(), 0.0)
+        before = torch.where(best.isinf(), 0.0, (sign * (best - unit)).exp2())
+        total, best = total * before + e.sum(1), new
+    return torch.where(best.isinf(), -math.inf, best * c), total
 
 
 def _alpha_last(x: Tensor, seen: Tensor, alpha: float) -> Tensor:
@@ -89,6 +113,12 @@ MISTAKES = {
         **with_faults(
             fold, "no log2 e", also=(("no log2 e", "maximum in base 2"), ("no log2 e", "in base 2"))
         ),
+    ),
+    "the old sum is rescaled by raw maxima": Mistake(
+        "The sum so far is rescaled by 2^(m_old − m_new) of raw maxima, without the factor that the "
+        "exponents of the new tile have.",
+        "When the maximum changes, every exponent of the sum changes by (m_old − m_new) times which factor?",
+        **with_faults(fold, "rescaled by raw extremes", also=("rescaled by raw maxima",)),
     ),
     "LSE in base 2": Mistake(
         "Part of the result, or all of it, is in base 2: the maximum, the logarithm of the sum, or both.",

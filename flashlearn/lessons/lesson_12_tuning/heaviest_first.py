@@ -21,6 +21,10 @@ def _one_beyond(pid: Any, blocks: Any, heads: Any) -> tuple[Any, Any]:
     return blocks - pid // heads, pid % heads
 
 
+def _counted_from_the_end(pid: Any, blocks: Any, heads: Any) -> tuple[Any, Any]:
+    return blocks - 1 - pid // heads, heads - 1 - pid % heads
+
+
 MISTAKES = {
     "lightest first": Mistake(
         "The first programs take the first blocks, which have the least to do; the longest begin last.",
@@ -37,6 +41,12 @@ MISTAKES = {
         "The first programs take a block that does not exist, and block 0 is left out.",
         "Blocks have the numbers 0 to blocks − 1.",
         wrong=_one_beyond,
+    ),
+    "the heads are reversed as well": Mistake(
+        "The blocks are in the right order, and the heads in the reverse one, as if all programs were "
+        "counted from the end.",
+        "Only the block is counted from the end. Which head does program 0 take?",
+        wrong=_counted_from_the_end,
     ),
 }
 

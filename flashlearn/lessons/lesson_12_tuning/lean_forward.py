@@ -45,7 +45,8 @@ def _over_budget(launch: Launch) -> str:
         return (
             f"Right, but over the budget: for D 128 in bf16 {launch.name} uses {compiled.registers} "
             f"registers per thread on an {compiled.device}, and spills {compiled.spill_bytes} bytes "
-            f"({compiled.constants})."
+            f"({compiled.constants}). A warp has 32 threads: each holds its part of the scores and of the "
+            "sum for O, which is smaller with more warps, or with a smaller tile."
         )
     if compiled.tensor_cores != "wgmma":
         return (

@@ -18,10 +18,11 @@ from flashlearn.exercise import (
 from flashlearn.lessons.lesson_12_tuning.tuned_cases import COMMON, TIMED
 from flashlearn.lessons.shared import backward_cases, grouped, readouts, reference
 from flashlearn.lessons.shared import grouped_cases as cases
-from flashlearn.lessons.shared.attention_cases import attention_case, score_count
+from flashlearn.lessons.shared.attention_cases import NO_ALPHA, attention_case, score_count
 from flashlearn.lessons.shared.attention_mistakes.causal_gradients import causal_only
 from flashlearn.lessons.shared.attention_mistakes.dkv import dkv
 from flashlearn.lessons.shared.attention_mistakes.dq import dq
+from flashlearn.lessons.shared.attention_mistakes.gradients import lse_of_zero
 from flashlearn.lessons.shared.faulty_formulas.faults import faulty_formula
 from flashlearn.lessons.shared.grouped_cases import flagged
 from flashlearn.lessons.shared.hidden_tiles import hidden_tiles
@@ -41,6 +42,22 @@ MISTAKES = {
         "alone.",
         "S = alpha Q Kᵀ: which of your two factors belongs to the exponent, and which to the sums?",
         **formula("log2 e left in dQ and dK"),
+    ),
+    "log2 e left in dQ": Mistake(
+        "dQ is multiplied by alpha log2 e, the factor of the exponent; the derivative carries alpha alone.",
+        "S = alpha Q Kᵀ: which of your two factors belongs to the exponent, and which to the sum?",
+        **formula("log2 e left in dQ"),
+    ),
+    "log2 e left in dK": Mistake(
+        "dK is multiplied by alpha log2 e, the factor of the exponent; the derivative carries alpha alone.",
+        "S = alpha Q Kᵀ: which of your two factors belongs to the exponent, and which to the sum?",
+        **formula("log2 e left in dK"),
+    ),
+    "LSE and delta at the head of K": Mistake(
+        "For dK and dV, LSE and delta are read at the number of the head of K and V. They have a row for "
+        "each head of Q, and a head of K and V serves several of these.",
+        "With 4 heads of Q and 2 of K, which rows of LSE and delta belong to the second head of K?",
+        **formula(grouped.STATS_AT_K),
     ),
     "alpha is missing after the loop": Mistake(
         "The factor alpha is missing: besides the one in the exponent, dQ = alpha dS K and dK = alpha dSᵀ Q "
@@ -70,6 +87,12 @@ MISTAKES = {
         "With 4 heads of Q and 2 of K, which two share the first one?",
         **formula(grouped.HEADS),
     ),
+    "heads dealt round for dK and dV": Mistake(
+        "For dK and dV, head h of K and V is given the heads h, h + H_k, … of Q. Groups are neighbours: "
+        "it serves the H / H_k heads from h · (H / H_k) on.",
+        "With 4 heads of Q and 2 of K, which two share the first one?",
+        **formula(grouped.HEADS_OF_KEYS),
+    ),
     "no guard for queries that see nothing": Mistake(
         "A query without a key has LSE = −∞, and exp2(−∞ + ∞) is NaN, or ∞, in every gradient that it "
         "reaches.",
@@ -93,6 +116,7 @@ FROM_EARLIER_LESSONS = (
     "delta subtracted after P",
     "P in front forgotten",
     "LSE forgotten",
+    "an LSE of 0 taken for none",
     "log2 e is missing",
     "log2 e is missing from S",
     "accumulated in half precision",
@@ -107,7 +131,7 @@ those of dQ speak of dK as well."""
 
 
 def _earlier_mistakes() -> dict[str, Mistake]:
-    older = {**dkv(formula), **dq(formula), **causal_only(formula, keys=False)}
+    older = {**dkv(formula), **dq(formula), **causal_only(formula, keys=False), **lse_of_zero(formula)}
     return {name: older[name] for name in FROM_EARLIER_LESSONS}
 
 
@@ -130,7 +154,7 @@ tuned_backward = Exercise(
     signature="(q, k, v, o, do, lse, causal, alpha) -> (dq, dk, dv)",
     outputs=("dq", "dk", "dv"),
     inputs=cases.backward_inputs,
-    cases=COMMON,
+    cases=(*COMMON, flagged(attention_case(1, 1, 16, B=2, H=3, data=NO_ALPHA, seed=23), False)),
     judged=HowJudged(
         reference=grouped.backward(reference.attention_gradients),
         twins=tuple(map(grouped.backward, cases.BACKWARD_TWINS)),

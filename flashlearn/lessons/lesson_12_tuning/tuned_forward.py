@@ -29,6 +29,7 @@ from flashlearn.lessons.shared import grouped_cases as cases
 from flashlearn.lessons.shared.attention_cases import attention_case, forward_inputs, score_count
 from flashlearn.lessons.shared.attention_mistakes.causal_forward import causal_forward
 from flashlearn.lessons.shared.attention_mistakes.forward import forward
+from flashlearn.lessons.shared.attention_mistakes.shared_heads import at_heads_of_q
 from flashlearn.lessons.shared.faulty_formulas.faults import faulty_formula
 from flashlearn.lessons.shared.grouped_cases import flagged
 from flashlearn.lessons.shared.hidden_tiles import hidden_tiles
@@ -78,6 +79,7 @@ MISTAKES = {
         "With 4 heads of Q and 2 of K, which two share the first one?",
         **formula(grouped.HEADS),
     ),
+    **at_heads_of_q(formula),
     "stored where the program's number says": Mistake(
         "Blocks of queries are computed in one order and stored in the reverse one.",
         "Which number makes the rows of the loads, and which one those of the store?",

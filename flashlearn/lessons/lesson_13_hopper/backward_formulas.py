@@ -24,13 +24,20 @@ def faulty_gradients(
     """(dQ, dK, dV). Faults: those of `dq_scan` and `dkv_scan`, and OWN.
 
     "dQ of the first consumer" leaves out every second block of keys; "no mask in the loop" and "top-left mask
-    in the loop" are slips of the causal mask in a loop that starts correctly.
+    in the loop" are slips of the causal mask in a loop that starts correctly; "one sum for all heads" adds
+    all heads' dQ in the place of the first one.
     """
     own = faults & OWN
     if own:
-        return _plain(q, k, v, o, do, lse, causal, alpha, own)
-    dk, dv = dkv_scan(q, k, v, o, do, lse, alpha, causal, faults, tile)
-    return dq_scan(q, k, v, o, do, lse, alpha, causal, faults, tile), dk, dv
+        dq, dk, dv = _plain(q, k, v, o, do, lse, causal, alpha, own)
+    else:
+        dk, dv = dkv_scan(q, k, v, o, do, lse, alpha, causal, faults, tile)
+        dq = dq_scan(q, k, v, o, do, lse, alpha, causal, faults, tile)
+    if "one sum for all heads" in faults:
+        total = dq.to(torch.float32 if dq.dtype.itemsize == 2 else dq.dtype).sum((0, 1))
+        dq = torch.zeros_like(dq)
+        dq[0, 0] = total
+    return dq, dk, dv
 
 
 def _plain(q, k, v, o, do, lse, causal, alpha, faults) -> tuple[Tensor, Tensor, Tensor]:

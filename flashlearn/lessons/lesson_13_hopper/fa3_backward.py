@@ -24,10 +24,11 @@ from flashlearn.lessons.lesson_13_hopper.fa3_backward_edits import kernel
 from flashlearn.lessons.lesson_13_hopper.matrices import HOPPER
 from flashlearn.lessons.shared import backward_cases, readouts, reference, tiled_twins
 from flashlearn.lessons.shared import grouped_cases as cases
-from flashlearn.lessons.shared.attention_cases import BF16, FP16, attention_case, score_count
+from flashlearn.lessons.shared.attention_cases import BF16, FP16, NO_ALPHA, attention_case, score_count
 from flashlearn.lessons.shared.attention_mistakes.causal_gradients import causal_only
 from flashlearn.lessons.shared.attention_mistakes.dkv import dkv
 from flashlearn.lessons.shared.attention_mistakes.dq import dq
+from flashlearn.lessons.shared.attention_mistakes.gradients import lse_of_zero
 from flashlearn.lessons.shared.faulty_formulas.faults import faulty_formula
 
 formula = faulty_formula(faulty_gradients)
@@ -108,6 +109,12 @@ VALUES = {
         "Both consumers have keys, and both have a share of dQ to add.",
         **formula("dQ of the first consumer"),
     ),
+    "all heads in the first one's dQ": Mistake(
+        "dQ of all heads and batch entries is added up in the rows of the first one, and the rows of the "
+        "others remain 0: where a head begins is missing from the address.",
+        "The sum of dQ is one long matrix. At which of its rows does this head's block of queries begin?",
+        **formula("one sum for all heads"),
+    ),
     "mask forgotten": Mistake(
         "Hidden pairs take part: exp(S − LSE) of a key that the forward pass "
         "masked is not a probability, and may even exceed 1.",
@@ -161,6 +168,7 @@ FROM_EARLIER_LESSONS = (
     "delta subtracted after P",
     "P in front forgotten",
     "LSE forgotten",
+    "an LSE of 0 taken for none",
     "log2 e is missing",
     "log2 e is missing from S",
     "dS transposed",
@@ -171,7 +179,7 @@ FROM_EARLIER_LESSONS = (
 """What goes wrong again when a correct backward pass is rewritten."""
 
 
-_KNOWN = {**dkv(formula), **dq(formula), **causal_only(formula, keys=True)}
+_KNOWN = {**dkv(formula), **dq(formula), **causal_only(formula, keys=True), **lse_of_zero(formula)}
 CATALOGUE = {name: _KNOWN[name] for name in FROM_EARLIER_LESSONS}
 
 
@@ -201,7 +209,7 @@ TWINS = (
 
 CASES = (
     attention_case(64, 64, 64, dtype=FP16, seed=1),
-    attention_case(1, 1, 64, B=2, H=3, dtype=BF16, seed=2),
+    attention_case(1, 1, 64, B=2, H=3, dtype=BF16, data=NO_ALPHA, seed=2),
     attention_case(130, 130, 64, dtype=BF16, data="causal", seed=3),  # two programs, three blocks of queries
     attention_case(100, 150, 64, H=2, dtype=FP16, data="causal", seed=4),
     attention_case(150, 70, 64, dtype=FP16, data="causal", seed=5),  # 80 queries see no key

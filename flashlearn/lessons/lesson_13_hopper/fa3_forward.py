@@ -19,6 +19,7 @@ from flashlearn.lessons.shared import grouped_cases as cases
 from flashlearn.lessons.shared.attention_cases import BF16, FP16, attention_case, score_count
 from flashlearn.lessons.shared.attention_mistakes.causal_forward import causal_forward
 from flashlearn.lessons.shared.attention_mistakes.forward import forward
+from flashlearn.lessons.shared.attention_mistakes.shared_heads import at_heads_of_q
 from flashlearn.lessons.shared.faulty_formulas.faults import faulty_formula
 from flashlearn.lessons.shared.grouped_cases import LAYOUTS, flagged
 from flashlearn.outcome import Status
@@ -201,6 +202,7 @@ CATALOGUE = {
         "With 4 heads of Q and 2 of K, which two share the first one?",
         **formula(grouped.HEADS),
     ),
+    **at_heads_of_q(formula),
 }
 
 

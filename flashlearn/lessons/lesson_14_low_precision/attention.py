@@ -99,8 +99,13 @@ def attention(
         key = place // 16 * 16 + place % 4 // 2 * 8 + place % 16 // 4 * 2 + place % 2
         v = torch.where((key < S_k)[:, None], v[:, :, key.clamp(max=S_k - 1)], 0.0)
     upside = next((int(fault.split()[-1]) for fault in faults if fault.startswith("unit upside down")), 0)
-    o = (p * _last_units(units, S_q, causal, upside)) @ v if upside else p @ (v * units)
-    o = torch.where(total == 0, 0.0, o / total) if "not divided" not in faults else o
+    kept = next((int(fault.split()[-1]) for fault in faults if fault.startswith("unit kept")), 0)
+    if upside or kept:
+        last = _last_units(units, S_q, causal, upside or kept)
+        o = (p * (last**2 / units.mT if upside else last)) @ v
+    else:
+        o = p @ (v * units)
+    o = torch.where(total == 0, math.nan if "no guard" in faults else 0.0, o / total)
     o = o * 256 if "256 in o" in faults else o
     lse = lse + 8 * math.log(2) if "256 in lse" in faults else lse
     lse = lse * math.log2(math.e) if "base 2" in faults else lse
@@ -118,15 +123,13 @@ def short_products(a: Tensor, b: Tensor, bits: int = KEPT_BITS - 3) -> Tensor:
 
 
 def _last_units(units: Tensor, S_q: int, causal: bool, rows: int) -> Tensor:
-    """What a key's share is multiplied by if acc is divided by each change of unit: [B, H, S_q, S_k].
+    """The unit in which the program of each query ends, [B, H, S_q, 1]: that of the last block it visits.
 
-    The program of `rows` queries ends in the unit of the last block that it visits, and acc is then two
-    changes away from it.
+    A program has `rows` queries. If acc is divided by each change of unit, it is two changes away from it.
     """
     S_k, i = units.shape[2], torch.arange(S_q, device=units.device)
     end = (i // rows + 1) * rows + S_k - S_q if causal else torch.full_like(i, S_k)
-    last = units[:, :, (end.clamp(1, S_k) - 1), :]
-    return last**2 / units.mT
+    return units[:, :, (end.clamp(1, S_k) - 1), :]
 
 
 ROUNDED = (

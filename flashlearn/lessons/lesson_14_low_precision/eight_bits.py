@@ -121,7 +121,10 @@ def hadamard(D: int) -> Tensor:
 
 
 def rotated(x: Tensor, signs: Tensor, faults: Faults = NONE) -> Tensor:
-    """(x ∘ signs) H/√D in x's dtype, for x [.., D]; summed in fp32, or fp64 for fp64."""
+    """(x ∘ signs) H/√D in x's dtype, for x [.., D]; summed in fp32, or fp64 for fp64.
+
+    The fault "bits 15" takes the parity of those shared bits alone that are set in 15, and so on.
+    """
     wide = x if x.dtype == torch.float64 else x.float()
     D = x.shape[-1]
     i = torch.arange(D)
@@ -130,6 +133,10 @@ def rotated(x: Tensor, signs: Tensor, faults: Faults = NONE) -> Tensor:
         h = 1.0 - 2.0 * ((i[:, None] & i[None, :]) != 0).double()
     if "last bit" in faults:
         h = 1.0 - 2.0 * (i[:, None] & i[None, :] & 1).double()
+    of_some_bits = next((int(fault.split()[-1]) for fault in faults if fault.startswith("bits")), 0)
+    if of_some_bits:
+        shared = i[:, None] & i[None, :] & of_some_bits
+        h = torch.tensor([[(-1.0) ** (int(n).bit_count() % 2) for n in row] for row in shared]).double()
     if "xor" in faults:
         h = hadamard(D)[i[:, None] ^ i[None, :], torch.full((D, D), D - 1)]
     h = h.to(wide)

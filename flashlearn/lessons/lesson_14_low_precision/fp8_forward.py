@@ -21,6 +21,7 @@ from flashlearn.exercise import (
     Mistake,
     Work,
 )
+from flashlearn.kernels import fp8_forward as forward
 from flashlearn.kernels import torch_attention
 from flashlearn.lessons.lesson_14_low_precision import attention
 from flashlearn.lessons.shared.attention_cases import (
@@ -32,10 +33,19 @@ from flashlearn.lessons.shared.attention_cases import (
     score_count,
 )
 from flashlearn.lessons.shared.faulty_formulas.faults import faulty_formula
+from flashlearn.lessons.shared.variants import Variant, variant
+from flashlearn.outcome import Status
 from flashlearn.running.answer import Answer
 from flashlearn.running.run_modes import Observed
 
-formula = faulty_formula(attention.attention)
+formula = faulty_formula(attention.attention, factor=256.0)
+SMALLEST = 'tl.min(tl.where(seen, s, float("inf")), axis=1)'
+
+
+def edited(*edits: tuple[str, str]) -> Variant:
+    """The launcher `fp8_forward` with other lines in the loop over the keys."""
+    kernels = forward.scan_keys_fp8, forward.fp8_forward_kernel
+    return variant(forward.fp8_forward, *kernels, edits=edits)
 
 
 MISTAKES = {
@@ -69,13 +79,40 @@ MISTAKES = {
         "their units.",
         "The accumulator times its unit must stay what it is when the unit changes: by which factor does "
         "the accumulator have to change?",
-        **formula("last scale of v"),
+        **formula("unit kept 64", also=("unit kept 128", "last scale of v")),
     ),
     "the change of unit upside down": Mistake(
         "The accumulator is multiplied by new unit / old unit from block to block, and has to be divided "
         "by it: accumulator times unit must stay what it is.",
         "If the unit doubles, what must happen to the accumulator?",
-        **formula("unit upside down 128", also=("unit upside down 64",)),
+        **formula("unit upside down 64", also=("unit upside down 128",)),
+    ),
+    "rows that see nothing are NaN": Mistake(
+        "O of a query that sees no key is NaN: its sum l is 0, and 0/0 is NaN.",
+        "By which number can O be divided where l is 0, so that it is 0?",
+        **formula("no guard"),
+    ),
+    "the largest product for a negative alpha": Mistake(
+        "For alpha < 0 the largest product q · k gives the smallest score. Relative to that one, 256 · P "
+        "exceeds 448, the largest number of e4m3, and is cut off there.",
+        "Which of a row's products gives its largest score if alpha is negative?",
+        launcher=edited(
+            (
+                "tl.maximum(m_i, tl.max(s, axis=1))",
+                f"tl.maximum(m_i, {SMALLEST} if NEGATIVE else tl.max(s, axis=1))",
+            ),
+            ("best = tl.min(s, axis=1) if NEGATIVE else tl.max(s, axis=1)", "best = tl.max(s, axis=1)"),
+        ),
+    ),
+    "a scale for each tile": Mistake(
+        "A scale of K or V belongs to 128 keys, and is looked up by the number of the tile: with tiles of "
+        "fewer keys that is another block's scale, or none.",
+        "To which block of 128 keys does the tile that begins at key `start` belong?",
+        launcher=edited(
+            ("tl.load(k_scale_ptr + start // ROWS)", "tl.load(k_scale_ptr + start // BLOCK_K)"),
+            ("tl.load(v_scale_ptr + start // ROWS)", "tl.load(v_scale_ptr + start // BLOCK_K)"),
+        ),
+        status=Status.OUT_OF_BOUNDS,
     ),
     "256 left in O": Mistake(
         "O is 256 times too large: the factor of P is in the accumulator, and not in the sum it is divided "

@@ -17,6 +17,8 @@ from flashlearn.lessons.shared.variants import variant
 from flashlearn.outcome import Status
 
 formula = faulty_formula(eight_bits.rotated)
+LEFT_OUT = tuple(f"bits {bits}" for bits in (0b1111, 0b11, 0b111, 0b11111, 0b111111, 0b110011, 0b1010101))
+"""The bits whose parity is left where a step of folding is missing: that by 4, by 2 or by 1, or several."""
 
 unmasked = variant(
     low_precision.hadamard_rotate,
@@ -56,6 +58,12 @@ MISTAKES = {
         "Only the lowest bit of i and j is looked at: all odd rows of the matrix are the same.",
         "Parity is that of all bits: how do the higher ones reach the last?",
         **formula("last bit"),
+    ),
+    "some bits are left out": Mistake(
+        "The parity is that of some of the shared bits only: in the larger matrices, i and j have bits that "
+        "do not count.",
+        "i and j have up to log2 D bits. Through which steps does each of them reach the lowest one?",
+        **formula(LEFT_OUT[0], also=LEFT_OUT[1:]),
     ),
     "bits that differ": Mistake(
         "The parity is that of i ^ j, the bits in which they differ. That matrix has only two different "

@@ -19,6 +19,8 @@ MIXED_LAYOUTS = ("three layouts", "each tensor laid out its own way")
 """Data whose tensors differ in their layouts."""
 OTHER_ALPHA = "alpha 0.4"
 """Data with an alpha that is not 1/√D."""
+NO_ALPHA = "alpha 0"
+"""Every score is 0: with a single key LSE is 0 as well, which is no sign that a query sees nothing."""
 
 
 def attention_case(
@@ -77,8 +79,8 @@ TIMING = attention_case(1024, 1024, 64, B=32, H=8, dtype=FP16, gpu=True, seed=40
 
 def scale_of(case: Case) -> float:
     """alpha: 1/√D, or its negative or another number where the case says so."""
-    if case.data == OTHER_ALPHA:
-        return float(OTHER_ALPHA.removeprefix("alpha "))
+    if case.data in (OTHER_ALPHA, NO_ALPHA):
+        return float(case.data.removeprefix("alpha "))
     alpha = 1 / math.sqrt(case.sizes["D"])
     return -alpha if case.data == "negative alpha" else alpha
 

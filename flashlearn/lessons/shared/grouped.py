@@ -28,6 +28,11 @@ def for_heads(t: Tensor, H: int, interleaved: bool = False) -> Tensor:
     return t.repeat(1, groups, 1, 1) if interleaved else t.repeat_interleave(groups, dim=1)
 
 
+def at_heads_of_q(t: Tensor, H: int) -> Tensor:
+    """K or V at the number of Q's own head, which is wrong: a head that does not exist holds zeros."""
+    return torch.nn.functional.pad(t, (0, 0, 0, 0, 0, H - t.shape[1]))
+
+
 def sum_over_groups(gradient: Tensor, like: Tensor) -> Tensor:
     """A gradient per query head, summed over the heads that share a key, in `like`'s dtype."""
     B, H, S, D = gradient.shape
@@ -62,7 +67,11 @@ def backward(formula: Callable[..., tuple[Tensor, ...]]) -> Callable[..., tuple[
 
 # ---------------------------------------------------------------- with faults by name
 
-HEADS = "heads dealt round"
+HEADS, HEADS_OF_KEYS = "heads dealt round", "heads dealt round for dK and dV"
+"""The wrong heads everywhere, or in the kernel of dK and dV alone."""
+K_AT_Q, V_AT_Q = "K at Q's head", "V at Q's head"
+STATS_AT_K = "LSE and delta at K's head"
+LOG2E_LEFT = frozenset({"log2 e left in dQ", "log2 e left in dK", "log2 e left in dQ and dK"})
 PADDING = frozenset({"padded keys", "one padded key"})
 """Faults that a causal mask makes good: it hides padded keys as well."""
 
@@ -73,7 +82,10 @@ def faulty_forward(
     tile: Tile = (32, 32),
 ) -> tuple[Tensor, Tensor]:  # fmt: skip
     """`scan` of groups, with faults of its own: of heads, of the order of blocks, of the folded scale."""
-    many = [for_heads(t, q.shape[1], HEADS in faults) for t in (k, v)]
+    many = [
+        at_heads_of_q(t, q.shape[1]) if fault in faults else for_heads(t, q.shape[1], HEADS in faults)
+        for t, fault in ((k, K_AT_Q), (v, V_AT_Q))
+    ]
     if causal:
         faults = faults - PADDING
     if "q scaled in its dtype" in faults:
@@ -106,14 +118,18 @@ def faulty_backward(
     """`dq_scan` and `dkv_scan` of groups, with faults of their own: of heads, and of the folded scale."""
     H, plain = q.shape[1], q.shape[1] == k.shape[1]
     wide = torch.float64 if q.dtype == torch.float64 else torch.float32
-    many = [t if plain else for_heads(t.to(wide), H, HEADS in faults) for t in (k, v)]
-    given = (q, *many, o, do, lse, alpha, causal, faults, tile)
-    dq, (dk, dv) = dq_scan(*given), dkv_scan(*given)
-    if "log2 e left in dQ and dK" in faults:
-        dq, dk = (dq * reference.LOG2E).to(q.dtype), dk * reference.LOG2E
+    many = [
+        [t if plain else for_heads(t.to(wide), H, bool(faults & wrong)) for t in (k, v)]
+        for wrong in ({HEADS}, {HEADS, HEADS_OF_KEYS})
+    ]
+    for_queries, for_keys = ((q, *kv, o, do, lse, alpha, causal, faults, tile) for kv in many)
+    dq, (dk, dv) = dq_scan(*for_queries), dkv_scan(*_with_stats_at_k(for_keys, H // k.shape[1], faults))
+    left = LOG2E_LEFT & faults
+    dq = (dq * reference.LOG2E).to(q.dtype) if any("dQ" in fault for fault in left) else dq
+    dk = dk * reference.LOG2E if any("dK" in fault for fault in left) else dk
     if plain:
         return dq, dk.to(k.dtype), dv
-    if HEADS in faults:  # the sum over the interleaved heads
+    if faults & {HEADS, HEADS_OF_KEYS}:  # the sum over the interleaved heads
         shape = (k.shape[0], H // k.shape[1], k.shape[1], *k.shape[2:])
         return dq, dk.view(shape).sum(1).to(k.dtype), dv.view(shape).sum(1).to(v.dtype)
     if "one head of the group" in faults:
@@ -121,3 +137,16 @@ def faulty_backward(
         one = slice(0 if "the first one" in faults else group - 1, None, group)
         return dq, dk[:, one].to(k.dtype), dv[:, one].to(v.dtype)
     return dq, sum_over_groups(dk, k), sum_over_groups(dv, v)
+
+
+def _with_stats_at_k(given: tuple, group: int, faults: Faults) -> tuple:
+    """With STATS_AT_K, LSE and O · dO (so delta) of a head of Q are those of the head with K's number."""
+    if STATS_AT_K not in faults or group == 1:
+        return given
+    q, k, v, o, do, lse, *rest = given
+    B, H = lse.shape[:2]
+    number = torch.arange(B * H // group, device=lse.device).view(B, -1).repeat_interleave(group, 1)
+    delta = (o.to(k.dtype) * do.to(k.dtype)).sum(-1).flatten(0, 1)[number]
+    size = (do.to(k.dtype) ** 2).sum(-1).clamp(min=1e-30)
+    moved = do.to(k.dtype) * (delta / size)[..., None]  # an O whose delta is the other head's
+    return q, k, v, moved, do, lse.flatten(0, 1)[number], *rest

@@ -11,8 +11,8 @@ from flashlearn.judging.cases import run
 from flashlearn.judging.references import convert, largest_error
 from flashlearn.kernels import attention as kernels
 from flashlearn.lessons import find
+from flashlearn.lessons.lesson_09_into_pytorch import autograd_calls, pictures, training
 from flashlearn.lessons.lesson_09_into_pytorch import bad_arguments as misfits
-from flashlearn.lessons.lesson_09_into_pytorch import pictures, training
 from flashlearn.lessons.lesson_09_into_pytorch.autograd_calls import forward_and_backward
 from flashlearn.lessons.lesson_09_into_pytorch.faulty_formulas import autograd, strides
 from flashlearn.lessons.lesson_09_into_pytorch.laid_out_inputs import lay_out
@@ -197,6 +197,42 @@ def test_torch_s_own_complaint_is_no_message_of_a_launcher_s():
 
     sentence = reviewed(STRIDED, by_accident)
     assert "q with three dimensions" in sentence and "not enough values to unpack" in sentence
+
+
+def test_every_way_in_which_a_launcher_refuses_wrongly_is_said_at_once():
+    def two_slips(q, k, v, alpha=None):
+        try:
+            o, lse = kernels.strided_inputs(q, k, v, alpha)
+        except TypeError as error:
+            raise ValueError(*error.args) from None
+        return torch.empty_like(q).copy_(o), lse
+
+    sentence = reviewed(STRIDED, two_slips)
+    assert "it raises ValueError, and should raise TypeError" in sentence
+    assert "Besides, o has the strides (640, 16, 32, 1)" in sentence
+
+
+@pytest.mark.parametrize(
+    "kept", ["ctx.lse = lse", "ctx.rest = (o.clone(), [lse])", "ctx.rest = {'lse': lse}"]
+)
+def test_a_tensor_that_is_an_attribute_of_ctx_is_noticed(kept):
+    class Kept(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            o, lse, ctx.alpha = x * 2, x.sum(1), 0.5
+            exec(kept, {"ctx": ctx, "o": o, "lse": lse})
+            return o
+
+    o = Kept.apply(torch.ones(2, 2, requires_grad=True))
+    name = kept.split(" ")[0]
+    assert autograd_calls._kept_on_ctx(o) == [f"`{name}`"]
+    assert autograd_calls._kept_on_ctx(2 * o + 1) == [f"`{name}`"]
+
+
+def test_what_is_saved_for_backward_is_no_attribute_of_ctx():
+    q, k, v = (torch.randn(1, 1, 4, 16, requires_grad=True) for _ in range(3))
+    assert autograd_calls._kept_on_ctx(kernels.flash_attention(q, k, v)) == []
 
 
 def test_an_output_laid_out_like_q_is_refused_though_its_numbers_are_right():

@@ -204,3 +204,15 @@ def for_dq(dq: str, dkv: str) -> str:
 def for_dkv(dq: str, dkv: str) -> str:
     """What is said of dK and dV."""
     return dkv
+
+
+def lse_of_zero(formula: FaultyFormula) -> dict[str, Mistake]:
+    """A wrong test for queries that see nothing; a case with alpha 0 and a single key shows it."""
+    return {
+        "an LSE of 0 taken for none": Mistake(
+            "A query whose LSE is 0 is taken for one that sees nothing, and its P is 0. Where no key is "
+            "seen, LSE is −∞; it is 0 for a query that sees a single key with the score 0, for example.",
+            "Which number does LSE hold for a query that sees no key?",
+            **formula("LSE of 0", also=(("LSE of 0", "no guard"),)),
+        ),
+    }

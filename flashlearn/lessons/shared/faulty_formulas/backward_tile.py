@@ -125,6 +125,8 @@ def require_square_tile(rows: At, columns: At) -> None:
 def lse_of(x: Scan, index: At, filler: float) -> Tensor:
     """LSE of a tile's queries; where it is −inf, nothing is to be seen, and +inf makes P 0."""
     lse = load_rows(x.lse, index, filler)
+    if "LSE of 0" in x.faults:
+        lse = torch.where(lse == 0.0, math.inf, lse)
     if "no guard" in x.faults:
         return lse
     return torch.where(lse == -math.inf, 0.0 if "guarded by 0" in x.faults else math.inf, lse)

@@ -1,5 +1,8 @@
-# label: right
+# label: wrong
 # title: a clone of o and lse kept as attributes of ctx
+# says: The numbers are right, but the clone of O and LSE are attributes of ctx; the exercise asks for
+#   `ctx.save_for_backward` for every tensor.
+# names: review
 # base: right_the_tutorials_names_base_2_kernels
 
 # --- replace

@@ -1,4 +1,4 @@
-"""What a kernel needs on an A100 and an H100, from the real compiler, on a machine that has neither.
+"""What a kernel needs on an A100, an H100 or another GPU, from the real compiler, on a machine without it.
 
     >>> for budget in compile_launch(observation.launches[0]):
     ...     print(budget.device, budget.registers, budget.spill_bytes, budget.error)
@@ -89,23 +89,23 @@ def compile_launch(
 
 
 def start(
-    launches: Iterable[Launch], timeout: float = 30.0, also: Iterable[Launch] = ()
+    launches: Iterable[Launch], timeout: float = 45.0, also: Iterable[Launch] = ()
 ) -> Future[tuple[Budget, ...]]:
     """The budgets of several launches in their order, compiled in the background; equal ones only once.
 
-    Launches in `also` are compiled too, and appear only where the compiler refuses them: a kernel may
-    compile for fp32 and not for fp16. Sources are read before this returns, so that a notebook cell may
-    change meanwhile. `timeout` is for each launch.
+    They are those of `device.shown_targets()`. Launches in `also` are compiled too, and appear only where
+    the compiler refuses them: a kernel may compile for fp32 and not for fp16. Sources are read before this
+    returns, so that a notebook cell may change meanwhile. `timeout` is for each launch.
     """
     tasks: dict[str, Any] = {}
-    shown = set()
+    shown, targets = set(), device.shown_targets()
     for always, launch in [*((True, each) for each in launches), *((False, each) for each in also)]:
         try:
             job = packing.pack(launch)
             key, task = _digest(job), (job, launch.name)
         except packing.PackingError as error:
             key = str(error)
-            task = tuple(_failed(target, launch.name, key) for target in (80, 90))
+            task = tuple(_failed(target, launch.name, key) for target in targets)
         tasks.setdefault(key, task)
         if always:
             shown.add(key)
@@ -117,14 +117,20 @@ def start(
         try:
             done: list[Budget] = []
             for key, task in tasks.items():
-                budgets = _compile(*task, (80, 90), timeout, number) if isinstance(task[0], dict) else task
+                budgets = _compile(*task, targets, timeout, number) if isinstance(task[0], dict) else task
                 done += [budget for budget in budgets if key in shown or budget.error]
-            future.set_result(tuple(done))
+            future.set_result(tuple(map(_named_as_here, done)))
         except BaseException as error:
             future.set_exception(error)
 
     threading.Thread(target=work, name="flashlearn-compiler", daemon=True).start()
     return future
+
+
+def _named_as_here(budget: Budget) -> Budget:
+    """The budget under the name of the GPU that is here, if it is of its compute capability."""
+    here = device.present()
+    return replace(budget, device=here.name) if here is not None and here.target == budget.target else budget
 
 
 def _compile(
@@ -149,7 +155,7 @@ def _compile(
                 fresh[target] = _budget(job, name, answers[target])
                 _known[f"{digest}-{target}"] = fresh[target]
             else:
-                message = ending.format(device=f"{device.for_target(target).name} (sm_{target})")
+                message = ending.format(device=f"{device.nearest(target).name} (sm_{target})")
                 fresh[target] = replace(_failed(target, name, message), **packing.describe(job))
     return tuple(fresh.get(target) or _known[f"{digest}-{target}"] for target in targets)
 
@@ -159,12 +165,12 @@ def _digest(job: dict[str, Any]) -> str:
 
 
 def _failed(target: int, kernel: str, sentence: str) -> Budget:
-    return Budget(target, device.for_target(target).name, kernel, error=sentence)
+    return Budget(target, device.nearest(target).name, kernel, error=sentence)
 
 
 def _budget(job: dict[str, Any], name: str, answer: dict[str, Any]) -> Budget:
     """The child's answer as a Budget, with an error if the device has too few resources."""
-    gpu = device.for_target(answer["target"])
+    gpu = device.nearest(answer["target"])
     common = {"target": gpu.target, "device": gpu.name, "kernel": name, "seconds": answer["seconds"]}
     common |= packing.describe(job)
     if "error" in answer:
@@ -197,7 +203,11 @@ def _budget(job: dict[str, Any], name: str, answer: dict[str, Any]) -> Budget:
 def _beyond(gpu: device.GPU, shared: int, warps: int, constants: str) -> str:
     """Why a kernel that compiled still cannot be launched on this GPU; empty if it can."""
     if shared > gpu.shared_per_block:
-        return device.shared_memory_sentence(shared, constants)
+        sizes = {name: int(value) for name, value in re.findall(r"(\w+)=(\d+)\b", constants)}
+        return (
+            f"A block of this kernel needs {shared / 1024:.4g} KiB of shared memory. On sm_{gpu.target} it "
+            f"can have {gpu.shared_per_block // 1024} KiB: {device.smaller_blocks(sizes)}."
+        )
     if warps > 32:
         return f"The kernel asks for {warps} warps; a block has at most 1024 threads, which is 32 warps."
     return ""

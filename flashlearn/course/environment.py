@@ -201,7 +201,7 @@ def _gpu_compiler() -> tuple:
     missing = [tool for tool in ("ptxas", "cuobjdump") if not os.access(tools / tool, os.X_OK)]
     if missing:
         return False, f"triton lacks {' and '.join(missing)}", f"Reports come without budgets. {INSTALL}"
-    return True, "part of triton, for A100 and H100; it needs no GPU"
+    return True, "part of triton, for six generations of GPUs; it needs none of them"
 
 
 def _observer() -> tuple:

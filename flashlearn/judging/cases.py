@@ -20,7 +20,7 @@ from flashlearn.exercise import Case, Exercise, Inputs, Kind
 from flashlearn.interpreter.cautions import TF32
 from flashlearn.interpreter.deadline import deadline
 from flashlearn.interpreter.errors import TimeLimit
-from flashlearn.judging import gpu_acceptance
+from flashlearn.judging import gpu_acceptance, gpu_fit
 from flashlearn.judging.compiled_cases import Unfit, fitting_inputs, run_compiled, unfit_cautions
 from flashlearn.judging.draws import Draw, Draws
 from flashlearn.judging.return_values import (
@@ -80,7 +80,8 @@ def run(
             tf32 = has_caution(outcomes, TF32)
             outcomes += run_compiled(exercise, answer, tf32=tf32, drawn=drawn, unfit=unfit)
             if unfit:
-                warnings = (*outcomes[-1].warnings, *unfit_cautions(unfit))
+                known = [caution for one in outcomes for caution in one.warnings]
+                warnings = (*outcomes[-1].warnings, *unfit_cautions(unfit, known))
                 outcomes[-1] = dataclasses.replace(outcomes[-1], warnings=warnings)
         return outcomes
 
@@ -107,16 +108,26 @@ def _observed(
             return outcomes
         if background is not None and len(outcomes) == 1 and outcomes[0].status is Status.PASS:
             background.enter_context(answer.compiling(_launch_inputs(exercise, drawn)))
-    if all(o.status is Status.PASS for o in outcomes):
-        gpu_acceptance.start_front_end(exercise, answer)
+    return (
+        _accepted(exercise, answer, outcomes, drawn)
+        if all(o.status is Status.PASS for o in outcomes)
+        else outcomes
+    )
+
+
+def _accepted(exercise: Exercise, answer: Answer, outcomes: list[Outcome], drawn: Draws) -> list[Outcome]:
+    """Outcomes that all pass, after other numbers and, for a kernel, after what a GPU would say of it."""
+    kernel = exercise.kind is Kind.KERNEL
+    gpu_acceptance.start_front_end(exercise, answer)
+    with gpu_fit.asking(exercise, answer, drawn) if kernel else contextlib.nullcontext() as fitting:
         second = _second_draw(exercise, answer, outcomes)
-        outcomes += [second] if second is not None else []
-    passed = all(o.status is Status.PASS for o in outcomes)
-    if passed and exercise.kind is Kind.KERNEL:
-        again = functools.partial(run_observed, exercise, answer)
-        outcomes = gpu_acceptance.examine(outcomes, again)
-        outcomes = gpu_acceptance.apply_refusals(answer, outcomes)
-    return outcomes
+        if second is not None:
+            return [*outcomes, second]
+        if kernel:
+            again = functools.partial(run_observed, exercise, answer)
+            outcomes = gpu_acceptance.examine(outcomes, again)
+            outcomes = gpu_acceptance.apply_refusals(answer, outcomes)
+        return gpu_fit.with_cautions(exercise, outcomes, fitting)
 
 
 def _launch_inputs(exercise: Exercise, drawn: Draws) -> list[Inputs]:

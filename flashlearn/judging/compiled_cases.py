@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import re
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -13,7 +12,9 @@ import torch
 
 from flashlearn.exercise import Case, Exercise, Inputs
 from flashlearn.interpreter.cautions import SMALL_GPU, TOO_LARGE
+from flashlearn.judging import gpu_fit
 from flashlearn.judging.draws import Draws
+from flashlearn.judging.gpu_fit import TooLarge
 from flashlearn.judging.return_values import (
     count_mismatch,
     count_sentence,
@@ -22,7 +23,7 @@ from flashlearn.judging.return_values import (
     without_numbers,
 )
 from flashlearn.judging.tolerance import Truth
-from flashlearn.machine import device, memory
+from flashlearn.machine import memory
 from flashlearn.outcome import Caution, Outcome, Status
 from flashlearn.running.answer import Answer, answering
 from flashlearn.running.evidence import Evidence
@@ -32,10 +33,10 @@ from flashlearn.running.values import bits
 
 @dataclass(frozen=True)
 class Unfit:
-    """A case that the GPU is too small for; `sentence` says why, if it is not for its memory."""
+    """A case that the GPU is too small for: for its memory, or for a kernel that is `too_large`."""
 
     case: Case
-    sentence: str = ""
+    too_large: TooLarge | None = None
 
 
 FAIR_SHARE = 6
@@ -79,23 +80,44 @@ def fitting_inputs(drawn: Draws, cases: Iterable[Case]) -> list[Inputs]:
     return [inputs for inputs, fits in found if fits]
 
 
-def unfit_cautions(unfit: Sequence[Unfit]) -> tuple[Caution, ...]:
-    """That these cases did not run on the GPU, and why: a sentence for each reason."""
+def unfit_cautions(unfit: Sequence[Unfit], known: Sequence[Caution] = ()) -> tuple[Caution, ...]:
+    """That these cases did not run on the GPU, and why, unless a caution that is `known` says that."""
+    explained = {kernel for kernel in _kernels(unfit) if any(_names(one, kernel) for one in known)}
     found = []
-    for sentence in dict.fromkeys(one.sentence for one in unfit):
-        names = [one.case.name for one in unfit if one.sentence == sentence]
-        left_out = (
-            f"The case {names[0]} was not run" if len(names) == 1 else f"{len(names)} cases were not run"
-        )
-        listed = f": {'; '.join(names)}" if len(names) > 1 else ""
-        if sentence:
-            found.append(Caution(TOO_LARGE, f"{sentence} {left_out} on this GPU{listed}."))
-        else:
+    for kernel in _kernels(unfit):
+        first, cases = next(one for one in unfit if _kernel(one) == kernel), _cases(unfit, kernel)
+        if first.too_large is None:
             what = f"this GPU's {memory.in_gib(memory.free_memory())} of free memory is too little for"
-            found.append(
-                Caution(SMALL_GPU, f"{left_out}, since {what} {'them' if listed else 'it'}{listed}.")
-            )
+            why = f", since {what} {'them' if len(cases) > 1 else 'it'}"
+            found.append(Caution(SMALL_GPU, _left_out(cases, why)))
+            continue
+        found += [] if kernel in explained else [first.too_large.caution]
+        found.append(Caution(TOO_LARGE, _left_out(cases, " on this GPU")))
     return tuple(found)
+
+
+def _left_out(cases: Sequence[Case], more: str) -> str:
+    names = [case.name for case in cases]
+    if len(names) == 1:
+        return f"The case {names[0]} was not run{more}."
+    return f"{len(names)} cases were not run{more}: {'; '.join(names)}."
+
+
+def _kernels(unfit: Sequence[Unfit]) -> list[str | None]:
+    return list(dict.fromkeys(map(_kernel, unfit)))
+
+
+def _kernel(one: Unfit) -> str | None:
+    return one.too_large.kernel if one.too_large is not None else None
+
+
+def _cases(unfit: Sequence[Unfit], kernel: str | None) -> list[Case]:
+    return [one.case for one in unfit if _kernel(one) == kernel]
+
+
+def _names(caution: Caution, kernel: str | None) -> bool:
+    """Whether a caution says that this kernel does not fit."""
+    return caution.kind == TOO_LARGE and kernel is not None and f"block of {kernel} needs" in caution.sentence
 
 
 def _run_case(exercise: Exercise, answer: Answer, case: Case, draws: Draws, tf32: bool) -> Outcome | Unfit:
@@ -109,7 +131,9 @@ def _run_case(exercise: Exercise, answer: Answer, case: Case, draws: Draws, tf32
         if ended is not None:
             if _ran_out(runs[-1]):
                 memory.release()
-            return Unfit(case) if _asked_little(inputs, runs[-1]) else _too_large(case, runs[-1]) or ended
+            if (too_large := gpu_fit.raised(case, runs[-1])) is not None:
+                return Unfit(case, too_large)
+            return Unfit(case) if _asked_little(inputs, runs[-1]) else ended
     outcome = _compare(exercise, case, draws.of(case, tf32).truth, *runs)  # not before the launcher has run
     launched = tuple(runs[0].observation.launches)
     seconds = time.perf_counter() - started
@@ -119,18 +143,6 @@ def _run_case(exercise: Exercise, answer: Answer, case: Case, draws: Draws, tf32
 def _ran_out(evidence: Evidence) -> bool:
     """Whether a call ended since the GPU's memory was too small."""
     return evidence.raised is not None and evidence.raised.kind == "OutOfMemoryError"
-
-
-def _too_large(case: Case, evidence: Evidence) -> Unfit | None:
-    """That a kernel's blocks need more shared memory than they can have: it is right, and does not start."""
-    raised = evidence.raised
-    needed = re.search(r"shared memory, Required: (\d+)", raised.text) if raised is not None else None
-    if needed is None or raised.kind != "OutOfResources":
-        return None
-    launch = evidence.observation.launches[-1:] if evidence.observation is not None else []
-    sizes = {**launch[0].constexprs, **launch[0].options} if launch else {}
-    constants = ", ".join(f"{name}={value}" for name, value in sizes.items())
-    return Unfit(case, device.shared_memory_sentence(int(needed[1]), constants))
 
 
 def _asked_little(inputs: Inputs, evidence: Evidence) -> bool:

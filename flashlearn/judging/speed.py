@@ -19,7 +19,7 @@ from typing import Any
 import torch
 
 from flashlearn.exercise import Case, Exercise, Grade, HowTimed, Inputs, Kind
-from flashlearn.judging import draws
+from flashlearn.judging import draws, gpu_fit
 from flashlearn.judging.smaller_cases import difference, smaller_cases
 from flashlearn.machine import device, memory
 from flashlearn.machine.ceilings import Ceilings, ceilings
@@ -120,6 +120,8 @@ def _measured(exercise: Exercise, answer: Answer, case: Case) -> Timing | None:
         if evidence.raised.kind == "OutOfMemoryError":
             memory.release()
             return None
+        if (too_large := gpu_fit.raised(case, evidence)) is not None:
+            raise NotTimed(f"Not timed. {too_large.caution.sentence}")
         raise NotTimed(f"Not timed: in {case.name} it failed. {evidence.raised.sentence}")
     own, peers = evidence.own, evidence.peers
     first = next(iter(peers.values()), None)

@@ -1,4 +1,4 @@
-"""Which device there is, what three well-known GPUs can do, and how full a kernel keeps them.
+"""Which device there is, what well-known GPUs can do, and how full a kernel keeps them.
 
 >>> attainable(GPUS["H100"], operations=1e12, bytes=1e9, half=True)      # seconds, by the roofline
 0.00101...
@@ -11,7 +11,8 @@ from __future__ import annotations
 import functools
 import re
 import subprocess
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
@@ -58,29 +59,130 @@ appendix A, for the RTX 4090. Limits per multiprocessor and per block: the CUDA 
 of technical specifications per compute capability. L2: the architecture white papers."""
 
 
-def shared_memory_sentence(needed: int, constants: str = "") -> str:
+MORE: dict[str, GPU] = {
+    gpu.name: gpu
+    for gpu in (
+        GPU("RTX 3060", 86, 28, 0.36e12, 12.7e12, 25.4e12, 100 * KIB, 99 * KIB, 65536, 3 * MIB, 48, 16),
+        GPU("B200", 100, 148, 8.0e12, 75e12, 2250e12, 228 * KIB, 227 * KIB, 65536, 126 * MIB, 64, 32),
+        GPU("RTX 5090", 120, 170, 1.792e12, 104.8e12, 209.5e12, 100 * KIB, 99 * KIB, 65536, 96 * MIB, 48, 24),
+    )
+}
+"""One GPU of each other compute capability that triton compiles for, so that a budget can be made for it.
+Bandwidth and arithmetic: NVIDIA's data sheet of the GeForce RTX 3060 (12 GB), whose tensor cores do 256 fp16
+multiply-adds per clock and multiprocessor (Ampere GA102 white paper); the data sheet of the DGX B200, an
+eighth of it; the RTX Blackwell white paper, appendix A, for the RTX 5090. Limits: as for `GPUS`."""
+
+SHARED_PER_BLOCK = {
+    gpu.target: gpu.shared_per_block
+    for gpu in sorted((*GPUS.values(), *MORE.values()), key=lambda g: g.target)
+}
+"""Bytes of shared memory that a block can have, by compute capability."""
+NAMED_LIMITS = (80, 86, 89, 90, 120)
+"""The compute capabilities whose limits a sentence names."""
+
+
+def shared_memory_sentence(
+    needed: Mapping[int, int], constants: Mapping[str, int] | None = None, kernel: str = "this kernel"
+) -> str:
     """What a kernel that needs more than a block can have is told, the same on every machine.
 
-    `constants` are the kernel's compile-time constants, "BLOCK_Q=64, BLOCK_D=256": the sizes of its blocks
+    `needed` are bytes by compute capability. Of the kernel's compile-time constants the sizes of its blocks
     are named as what to change, except for those of D, which the input decides. The limits are those of the
     CUDA C++ Programming Guide's table of technical specifications per compute capability.
     """
-    named = [part.strip().split("=") for part in constants.split(",") if part.count("=") == 1]
-    blocks = [f"{n} (now {v})" for n, v in named if v.isdigit() and int(v) > 16 and not n.endswith("_D")]
-    smaller = f"make {' or '.join(blocks)} smaller" if blocks else "take smaller blocks"
+    too_much = [t for t in NAMED_LIMITS if needed.get(t, 0) > SHARED_PER_BLOCK[t]]
+    fits = [t for t in NAMED_LIMITS if t in needed and t not in too_much]
+    where = f", too little on {_targets(too_much)}" if too_much and fits else ""
     return (
-        f"A block of this kernel needs {needed / KIB:.4g} KiB of shared memory. It can have 227 KiB on "
-        f"sm_90, 163 KiB on sm_80, and 99 KiB on sm_86, sm_89 and sm_120: {smaller}, or use fewer stages."
+        f"A block of {kernel} needs {_by_target(needed)}. It can have 227 KiB on sm_90, "
+        f"163 KiB on sm_80, and 99 KiB on sm_86, sm_89 and sm_120{where}: {smaller_blocks(constants or {})}."
     )
+
+
+def smaller_blocks(constants: Mapping[str, int]) -> str:
+    """What to change of a kernel that takes too much shared memory."""
+    blocks = [f"{n} (now {v})" for n, v in constants.items() if _is_size(n, v)]
+    smaller = f"make {joined(blocks, 'or')} smaller" if blocks else "take smaller blocks"
+    return smaller if constants.get("num_stages") == 1 else f"{smaller}, or use fewer stages"
+
+
+def _is_size(name: str, value: object) -> bool:
+    """Whether a constant is the size of a block that the kernel's author chooses."""
+    power = isinstance(value, int) and value > 16 and value & (value - 1) == 0
+    return power and not name.endswith("_D") and name not in ("D", "num_warps")
+
+
+def _by_target(needed: Mapping[int, int]) -> str:
+    """«288 KiB of shared memory»; where GPUs differ «97 KiB of shared memory on sm_90, 72 KiB on sm_80 …»."""
+    sizes = sorted({needed[t] for t in needed}, reverse=True)
+    if len(sizes) == 1:
+        return f"{sizes[0] / KIB:.4g} KiB of shared memory"
+    groups = [(size, [t for t in sorted(needed) if needed[t] == size]) for size in sizes]
+    (first, there), *rest = [(f"{size / KIB:.4g} KiB", f"on {_targets(targets)}") for size, targets in groups]
+    return ", ".join([f"{first} of shared memory {there}", *map(" ".join, rest)])
+
+
+def _targets(targets: Sequence[int]) -> str:
+    return joined([f"sm_{target}" for target in targets])
+
+
+def joined(parts: Sequence[str], word: str = "and") -> str:
+    """«a», «a and b», «a, b and c»."""
+    return f" {word} ".join(filter(None, [", ".join(parts[:-1]), parts[-1]]))
 
 
 def for_target(target: int) -> GPU:
     """The named GPU of a compute capability such as 80 or 90. Raises `KeyError` for another."""
-    for gpu in GPUS.values():
+    everyone = (*GPUS.values(), *MORE.values())
+    for gpu in everyone:
         if gpu.target == target:
             return gpu
-    known = ", ".join(f"{gpu.target} ({gpu.name})" for gpu in GPUS.values())
+    known = ", ".join(f"{gpu.target} ({gpu.name})" for gpu in everyone)
     raise KeyError(f"no GPU of compute capability {target} is known here; known are {known}")
+
+
+def nearest(target: int) -> GPU:
+    """The named GPU of the nearest compute capability at or below this one."""
+    below = [known for known in SHARED_PER_BLOCK if known <= target]
+    return replace(for_target(max(below, default=min(SHARED_PER_BLOCK))), target=target)
+
+
+@functools.cache
+def present() -> GPU | None:
+    """The GPU that is here, with its own name, multiprocessors and shared memory; None without one.
+
+    What torch does not say of it, its peak figures, is taken from the GPU of the nearest capability below.
+    """
+    target = capability()
+    if target is None or not has_gpu():
+        return None
+    import torch
+
+    like = nearest(target)
+    own = torch.cuda.get_device_properties(0)
+    name = re.sub(r"^NVIDIA (GeForce )?", "", own.name)
+    name = re.sub(r"[ -](SXM|PCIe|\d+ ?GB).*", "", name, flags=re.IGNORECASE).strip()
+    return replace(
+        like,
+        name=name,
+        target=target,
+        sms=own.multi_processor_count,
+        shared_per_block=getattr(own, "shared_memory_per_block_optin", like.shared_per_block),
+        shared_per_sm=getattr(own, "shared_memory_per_multiprocessor", like.shared_per_sm),
+    )
+
+
+def shared_per_block() -> int:
+    """Bytes of shared memory that a block can have on the GPU that is here; without one, the least of any."""
+    here = present()
+    return here.shared_per_block if here is not None else min(SHARED_PER_BLOCK.values())
+
+
+def shown_targets() -> tuple[int, ...]:
+    """Whose budgets a report shows: an A100, an H100, and the GPU that is here, else an RTX 4090."""
+    here = present()
+    third = here.target if here is not None else GPUS["RTX 4090"].target
+    return tuple(sorted({GPUS["A100"].target, GPUS["H100"].target, third}))
 
 
 @functools.cache

@@ -6,6 +6,8 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from flashlearn.interpreter.specialization import GLUON_ONLY
+from flashlearn.machine import device
 from flashlearn.outcome import Place
 from flashlearn.report.data import CheckResult
 from flashlearn.report.source import Excerpt, excerpt
@@ -81,7 +83,14 @@ def _table(fine: list[Budget], case: Case | None) -> Table:
 def _targets(result: CheckResult) -> str:
     """The GPUs that are compiled for: kernels in Gluon name Hopper's own instructions."""
     jobs = [launch.job or {} for outcome in result.outcomes for launch in outcome.launches]
-    return "H100" if jobs and all(job.get("gluon") for job in jobs) else "A100 and H100"
+    only = jobs and all(job.get("gluon") for job in jobs)
+    here = device.present()
+    named = {
+        target: device.nearest(target).name for target in (GLUON_ONLY if only else device.shown_targets())
+    }
+    if here is not None and here.target in named:
+        named[here.target] = here.name
+    return device.joined(list(named.values()))
 
 
 def _result(future: Future[tuple[Budget, ...]], targets: str) -> tuple[Budget, ...] | str:

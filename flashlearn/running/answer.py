@@ -34,6 +34,7 @@ from flashlearn.running.background_compiler import BackgroundCompiler
 from flashlearn.running.caller import Caller
 from flashlearn.running.crashes import describe_exception, is_user_interrupt, with_duration
 from flashlearn.running.evidence import Evidence, Output
+from flashlearn.running.fitting import Drawing, Fitting
 from flashlearn.running.launcher_cache import LauncherCache
 from flashlearn.running.launches import RunCache, dry_run, front_end_refusals
 from flashlearn.running.run_modes import (
@@ -97,6 +98,10 @@ class Answer(abc.ABC):
 
     def compiling(self, draws: Sequence[Inputs]) -> AbstractContextManager[Any]:
         """Within the block, what is launched for these inputs is compiled in the background."""
+        return contextlib.nullcontext()
+
+    def fitting(self, draws: Sequence[Drawing]) -> AbstractContextManager[Fitting | None]:
+        """Within the block it is found out whether what is launched for these inputs fits every GPU."""
         return contextlib.nullcontext()
 
     @abc.abstractmethod
@@ -207,10 +212,16 @@ class Here(Answer):
             finally:
                 self._ahead = None
 
+    def fitting(self, draws: Sequence[Drawing]) -> Fitting:
+        return Fitting(self._caller(), draws)
+
     @contextlib.contextmanager
     def prepared(self, draws: Sequence[Inputs], limit: float) -> Iterator[None]:
-        ready = self._ahead.ready(min(limit, PATIENCE)) if self._ahead is not None else set()
-        with compiled_run.prepared(self._caller(), draws, limit, ready):
+        ready: set[str] = set()
+        too_large: dict[str, int] = {}
+        if self._ahead is not None:
+            ready, too_large = self._ahead.ready(min(limit, PATIENCE))
+        with compiled_run.prepared(self._caller(), draws, limit, ready, too_large):
             yield
 
     def _caller(self, direct: bool = False, autograd: bool | None = None) -> Caller:

@@ -2,11 +2,12 @@
 
     >>> with BackgroundCompiler(caller, draws, device.capability()) as compiler:
     ...     ...                                    # the observed run, on one core
-    ...     ready = compiler.ready(patience=20.0)  # the keys of launches whose kernels are in triton's cache
+    ...     ready, too_large = compiler.ready(patience=20.0)
 
-A forked process calls the launcher with each draw's shapes, notes what it would launch, and has each distinct
-kernel compiled by a child process. Neither the GPU nor the learner's session is affected: what the launcher
-caches, what it raises, and a crash of the compiler end with these processes.
+A forked process calls the launcher with each draw's shapes, notes what it would launch, and has each
+distinct kernel compiled by a child process, unless a block of it needs more shared memory than it can have.
+Neither the GPU nor the learner's session is affected: what the launcher caches, what it raises, and a crash
+of the compiler end with these processes.
 """
 
 from __future__ import annotations
@@ -22,9 +23,11 @@ from triton.backends.compiler import GPUTarget
 from triton.compiler import ASTSource
 from triton.runtime import driver
 
+from flashlearn.compiler.shared_memory import bound, needed
 from flashlearn.exercise import Inputs
 from flashlearn.interpreter.dry_run import planned
-from flashlearn.interpreter.specialization import TARGET, Specialization, source_of
+from flashlearn.interpreter.specialization import TARGET, Specialization, is_gluon, source_of
+from flashlearn.machine import device
 from flashlearn.processes.forked import Forked, fork
 from flashlearn.processes.limits import kill_group
 
@@ -47,11 +50,17 @@ class BackgroundCompiler:
         with contextlib.suppress(RuntimeError):
             driver.active.get_current_target()  # create the driver once, before the fork
         with contextlib.suppress(OSError):
-            self._forked = Forked(lambda send: _work(caller, draws, send), SECONDS)
+            limit = device.shared_per_block()
+            self._forked = Forked(lambda send: _work(caller, draws, limit, send), SECONDS)
 
-    def ready(self, patience: float) -> set[str]:
-        """The keys of launches whose kernels are compiled; waits up to `patience` seconds for the rest."""
-        return set(self._forked.answers(patience)) if self._forked is not None else set()
+    def ready(self, patience: float) -> tuple[set[str], dict[str, int]]:
+        """The keys of launches whose kernels are compiled, and of those that are not, since they do not fit.
+
+        The latter with the bytes of shared memory that a block needs. Waits up to `patience` seconds.
+        """
+        answers = list(self._forked.answers(patience)) if self._forked is not None else []
+        too_large = dict(one for one in answers if not isinstance(one, str))
+        return {one for one in answers if isinstance(one, str)}, too_large
 
     def close(self) -> None:
         """End the processes."""
@@ -73,7 +82,7 @@ def key(launch: Specialization) -> str:
     return repr((id(launch.kernel), *compiled_for))
 
 
-def _work(caller: Caller, draws: Sequence[Inputs], send: Callable[[Any], None]) -> None:
+def _work(caller: Caller, draws: Sequence[Inputs], limit: int, send: Callable[[Any], None]) -> None:
     """In the forked process: plan every draw, and compile each new kernel in a child process."""
     os.setpgid(0, 0)
     torch.cuda.is_available = lambda: False  # CUDA cannot be used in a fork
@@ -86,7 +95,7 @@ def _work(caller: Caller, draws: Sequence[Inputs], send: Callable[[Any], None]) 
             known.add(name)
             if len(running) >= min(MOST, os.cpu_count() or 1):
                 _wait_for_one(running, send)
-            running[_start(launch)] = name
+            running[_start(launch, limit, send)] = name
     while running:
         _wait_for_one(running, send)
 
@@ -100,14 +109,32 @@ def _plan(caller: Caller, inputs: Inputs) -> list[Specialization]:
     return [one.specialised for one in launches if one.specialised is not None]
 
 
-def _start(launch: Specialization) -> int:
-    """The process id of a child that compiles the launch's kernel."""
+def _start(launch: Specialization, limit: int, send: Callable[[Any], None]) -> int:
+    """The process id of a child that compiles the launch's kernel, or sends what it needs beyond `limit`."""
 
     def work() -> None:
+        if (needs := needed_beyond(limit, launch, TARGET)) is not None:
+            send((key(launch), needs))
+            raise TooLarge
         source = source_of(launch.kernel, launch.signature, launch.constexprs, launch.attributes)
         compile_into_cache(source, GPUTarget("cuda", TARGET, 32), launch.options)
 
     return fork(work)
+
+
+class TooLarge(Exception):
+    """A kernel's blocks need more shared memory than there is."""
+
+
+def needed_beyond(limit: int, launch: Specialization, target: int) -> int | None:
+    """Bytes of shared memory of a block, if they are more than `limit`; None as well if that is not known."""
+    try:
+        if not is_gluon(launch.kernel) and bound(launch) <= limit:
+            return None
+        needs = needed(launch, target)
+    except Exception:  # the compiler itself will say
+        return None
+    return needs if needs is not None and needs > limit else None
 
 
 def _wait_for_one(running: dict[int, str], send: Callable[[Any], None]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
@@ -34,14 +34,21 @@ REHEARSAL = 5.0  # seconds for a launcher whose kernels do nothing: it may wait 
 
 @contextlib.contextmanager
 def prepared(
-    caller: Caller, draws: Sequence[Inputs], limit: float, ready: Set[str] = frozenset()
+    caller: Caller,
+    draws: Sequence[Inputs],
+    limit: float,
+    ready: Set[str] = frozenset(),
+    too_large: Mapping[str, int] | None = None,
 ) -> Iterator[None]:
     """Compile what the launcher launches for these inputs; refuse launches on which the compiler crashed.
+
+    Launches that do not fit this GPU's shared memory are refused without compiling them: `too_large` are some
+    that are known, with the bytes that a block needs.
 
     Gluon kernels are launched in a separate process first; those that do not end there are refused too.
     `ready` are the keys of launches that are compiled already.
     """
-    with Precompiler(patience=limit, ready=ready) as precompiler:
+    with Precompiler(limit, ready, too_large) as precompiler:
         for inputs in draws:
             _rehearse(caller, inputs, precompiler.dry(), min(REHEARSAL, limit))
     with TrialLaunches() as trials:

@@ -187,13 +187,14 @@ def test_a_kernel_whose_blocks_need_too_much_shared_memory_is_right_and_is_told_
 
     unfit: list = []
     assert run_compiled(ROW_SUM, Large(ROW_SUM.reference, ROW_SUM), unfit=unfit) == []
-    (caution,) = unfit_cautions(unfit)
-    names = "; ".join(case.name for case in ROW_SUM.cases)
-    assert caution.sentence == (
-        "A block of this kernel needs 288 KiB of shared memory. It can have 227 KiB on sm_90, 163 KiB on "
-        "sm_80, and 99 KiB on sm_86, sm_89 and sm_120: make BLOCK_Q (now 64) or BLOCK_K (now 32) smaller, or "
-        f"use fewer stages. 3 cases were not run on this GPU: {names}."
+    what, left_out = unfit_cautions(unfit)
+    names = [case.name for case in ROW_SUM.cases]
+    assert what.sentence == (
+        f"In the case {names[0]}, a block of kernel needs 288 KiB of shared memory. It can have 227 KiB "
+        "on sm_90, 163 KiB on sm_80, and 99 KiB on sm_86, sm_89 and sm_120: make BLOCK_Q (now 64) or "
+        "BLOCK_K (now 32) smaller, or use fewer stages."
     )
+    assert left_out.sentence == f"3 cases were not run on this GPU: {'; '.join(names)}."
 
 
 def test_a_launcher_without_memory_reads_what_it_asked_for():

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
+import torch
 
 from flashlearn.machine import device
 from flashlearn.machine.device import GPUS, attainable, occupancy
@@ -59,3 +62,47 @@ def test_a_gpu_runs_what_needs_no_newer_one(monkeypatch):
     assert not device.runs(89)
     monkeypatch.setattr(device, "has_gpu", lambda: False)
     assert not device.runs(0)
+
+
+@pytest.fixture
+def imagined(monkeypatch):
+    """A GPU by the name and figures that torch would give."""
+
+    def imagine(name, capability, shared):
+        own = SimpleNamespace(
+            name=name,
+            multi_processor_count=46,
+            shared_memory_per_block_optin=shared,
+            shared_memory_per_multiprocessor=shared + 1024,
+        )
+        monkeypatch.setattr(device, "capability", lambda: capability)
+        monkeypatch.setattr(device, "has_gpu", lambda: capability is not None)
+        monkeypatch.setattr(torch.cuda, "get_device_properties", lambda _: own)
+        device.present.cache_clear()
+
+    yield imagine
+    device.present.cache_clear()
+
+
+@pytest.mark.parametrize(
+    ("name", "capability", "shared", "own", "shown"),
+    [
+        ("NVIDIA GeForce RTX 4070 Laptop GPU", 89, 101376, "RTX 4070 Laptop GPU", (80, 89, 90)),
+        ("NVIDIA GeForce RTX 3060", 86, 101376, "RTX 3060", (80, 86, 90)),
+        ("NVIDIA H100 80GB HBM3", 90, 232448, "H100", (80, 90)),
+        ("NVIDIA A100-SXM4-40GB", 80, 166912, "A100", (80, 90)),
+        ("NVIDIA GB10", 121, 101376, "GB10", (80, 90, 121)),
+    ],
+)
+def test_the_gpu_that_is_here_is_known_by_its_own_name_and_shared_memory(
+    name, capability, shared, own, shown, imagined
+):
+    imagined(name, capability, shared)
+    assert (device.present().name, device.present().shared_per_block) == (own, shared)
+    assert device.shown_targets() == shown and device.shared_per_block() == shared
+
+
+def test_without_a_gpu_an_rtx_4090_is_shown_and_the_smallest_memory_counts(imagined):
+    imagined("", None, 0)
+    assert device.present() is None and device.shown_targets() == (80, 89, 90)
+    assert device.shared_per_block() == 99 * 1024

@@ -26,6 +26,7 @@ from flashlearn.explaining.findings.two_mistakes import Besides
 from flashlearn.explaining.scope import Scope
 from flashlearn.judging.speed import Mark, Timing
 from flashlearn.lessons import all_exercises
+from flashlearn.machine import device
 from flashlearn.machine.ceilings import Ceilings
 from flashlearn.machine.timers import Measurement
 from flashlearn.observation import Launch, Observation, Traffic
@@ -598,10 +599,11 @@ def screen(monkeypatch):
     return screen
 
 
-def test_the_card_fills_itself_in_when_the_budgets_arrive(screen):
+def test_the_card_fills_itself_in_when_the_budgets_arrive(screen, monkeypatch):
+    monkeypatch.setattr(device, "present", lambda: None)
     future = Future()
     report_of(Status.PASS, budgets=future)._ipython_display_()
-    assert "Compiling for A100 and H100" in screen.shown[0]
+    assert "Compiling for A100, RTX 4090 and H100" in screen.shown[0]
     worker = threading.Thread(target=future.set_result, args=(budgets(),))
     worker.start()
     worker.join()

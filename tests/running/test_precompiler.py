@@ -168,8 +168,8 @@ def test_what_was_compiled_ahead_is_not_compiled_again(monkeypatch):
     draws = [exercise.inputs(case, case.generator()) for case in exercise.cases if not case.gpu]
     draws = [inputs for inputs in draws if aligned(inputs)]  # as copies between guard zones are
     with BackgroundCompiler(answer._caller(), draws, TARGET) as ahead:
-        ready = ahead.ready(patience=60)
-    assert len(ready) >= 3
+        ready, too_large = ahead.ready(patience=60)
+    assert len(ready) >= 3 and too_large == {}
     with Precompiler(patience=60, ready=ready) as precompiler, precompiler.dry():
         for inputs in draws:
             answer.function(*inputs.values())
@@ -192,6 +192,6 @@ def test_a_launcher_that_raises_or_looks_at_data_is_left_to_the_real_run():
 
     for launcher in (looks, ends):
         with BackgroundCompiler(Here(launcher, exercise)._caller(), [inputs], TARGET) as ahead:
-            assert ahead.ready(patience=60) == set()
+            assert ahead.ready(patience=60) == (set(), {})
     with BackgroundCompiler(Here(looks, exercise)._caller(), [inputs], None) as ahead:  # no GPU that it knows
-        assert ahead.ready(patience=60) == set()
+        assert ahead.ready(patience=60) == (set(), {})

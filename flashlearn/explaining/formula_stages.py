@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from flashlearn.exercise import Kind
+from flashlearn.explaining.edits.line_of_mistake import find_line
 from flashlearn.explaining.edits.names import CONSTANT, OTHER_NAME
 from flashlearn.explaining.edits.operators import OPERAND_ORDER, OPERATOR, SIGN
 from flashlearn.explaining.edits.search import find_edit
@@ -29,19 +32,27 @@ def line_of_declared(search: Search) -> Finding | None:
     Where only NaN speaks for the mistake, an edit of one sign, name or number takes its place.
     """
     finding, exercise = search.finding, search.exercise
-    if exercise.kind not in FORMULAS or finding is None or finding.partial:
+    if not is_line_of_declared(search):
         return None
-    whole = isinstance(finding.kind, Declared) and (
-        not finding.kind.scope or finding.kind.scope.kind == "outputs"
-    )
-    if not whole or finding.place is not None:
+    about = (exercise, search.answer, search.outcomes)
+    edit = find_edit(*about, runs=LINE_RUNS)
+    if edit is None or not isinstance(edit.kind, OneEdit):
         return None
-    edit = find_edit(exercise, search.answer, search.outcomes, runs=LINE_RUNS)
-    if edit is None or not isinstance(edit.kind, OneEdit) or edit.kind.doubt:
-        return None
+    if edit.kind.doubt:  # everything is right with it, so there may be a more natural one
+        place = find_line(*about)
+        return replace(finding, place=place) if place is not None else None
     if exercise.kind is Kind.TORCH and edit.kind.edit_kind in SLIPS and not _has_numbers(search):
         return edit
     return Finding(DeclaredInLine((finding, edit)), edit.place, finding.fits, finding.of)
+
+
+def is_line_of_declared(search: Search) -> bool:
+    """Whether a declared mistake of a formula is all that is wrong, and its line is still to be found."""
+    finding = search.finding
+    if search.exercise.kind not in FORMULAS or finding is None or not isinstance(finding.kind, Declared):
+        return False
+    scope = finding.kind.scope
+    return not finding.partial and finding.place is None and (not scope or scope.kind == "outputs")
 
 
 def _has_numbers(search: Search) -> bool:

@@ -27,7 +27,7 @@ from flashlearn.explaining.findings.rule import SILENT, Clue, Rule
 from flashlearn.explaining.findings.shape import Shape
 from flashlearn.explaining.findings.symbolic import NotCompared
 from flashlearn.explaining.findings.two_mistakes import Besides
-from flashlearn.explaining.formula_stages import with_edit_of_the_rest
+from flashlearn.explaining.formula_stages import is_line_of_declared, with_edit_of_the_rest
 from flashlearn.explaining.matching import comparable, has_wrong_numbers
 from flashlearn.explaining.nan_origins import differ, first_in_formula, nan_origin
 from flashlearn.explaining.stage import Search, attempted
@@ -210,8 +210,8 @@ def with_edit(search: Search) -> Finding | None:
 def with_line(search: Search) -> Finding | None:
     """The finding with the line of its mistake, where one edit there makes everything right."""
     finding = search.finding
-    if finding is None or finding.partial or finding.kind.knows_lines:
-        return None
+    if finding is None or finding.partial or finding.kind.knows_lines or is_line_of_declared(search):
+        return None  # of a formula's declared mistake that line has been looked for
     sure = finding.conclusive or (
         isinstance(finding.kind, NotCompared) and finding.kind.rule == "wrong shape"
     )

@@ -29,7 +29,7 @@ NEXT_STEPS = {
     Status.TIMEOUT: "Look for a loop that never ends, or a grid of far more programs than blocks.",
     Status.OUT_OF_BOUNDS: "Compare the marked line's addresses with the tensor's size: is the mask right?",
     Status.RACE: "Decide which program writes this element, and let no other write it; or add atomically.",
-    Status.WRONG: "Compare your intermediate values with the formula's in a small case that fails",
+    Status.WRONG: "Compare your intermediate values with the formula's.",
     Status.NOT_YOURS: "Have the Triton kernel store every element of the result.",
     Status.UNDECIDED: "Run the check again. The failure was logged, and `flashlearn doctor` shows it.",
     Status.NEEDS_GPU: "Read on: the lesson continues without it. Check again on a machine with a GPU.",
@@ -103,8 +103,9 @@ def _symbolic_step(result: CheckResult) -> str:
 def _compare(result: CheckResult) -> str:
     """What is left to do where nothing is known: which case to begin with."""
     failing = [o for o in result.outcomes if o.status is Status.WRONG]
-    smallest = f", {min(failing, key=size).case.name}" if len(failing) > 1 else ""
-    return f"{NEXT_STEPS[Status.WRONG]}{smallest}."
+    if len(failing) < 2:
+        return NEXT_STEPS[Status.WRONG]
+    return f"{NEXT_STEPS[Status.WRONG]} A small case that fails is {min(failing, key=size).case.name}."
 
 
 def _wrong_outputs(result: CheckResult) -> list[str]:

@@ -132,7 +132,10 @@ class ConstantFactor(Rule):
             sentence = f"{self.output} is {self.meaning} times the right answer, everywhere."
         elif self.span is not None:
             sentence = _changing(self.output, "times the right answer", self.span)
-        return Wording(sentence, "Which factor of the formula is missing, or appears once too often?")
+        return Wording(
+            sentence,
+            "Which factor of the formula is missing, appears once too often, or has another value here?",
+        )
 
 
 @dataclass(frozen=True)

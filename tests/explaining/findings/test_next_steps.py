@@ -23,10 +23,12 @@ from flashlearn.explaining.findings.rule import Clue
 from flashlearn.explaining.findings.some_rows import SomeRows
 from flashlearn.explaining.findings.symbolic import NotCompared
 from flashlearn.explaining.findings.two_mistakes import AGAIN, AfterRepair, as_part
+from flashlearn.explaining.findings.zero_sign_constants import ConstantFactor
 from flashlearn.interpreter.bounds import _lanes
 from flashlearn.interpreter.gluon import fault_kinds
 from flashlearn.judging import real_sizes
 from flashlearn.lessons import find
+from flashlearn.lessons.lesson_09_into_pytorch.bad_arguments import _answered, misfits
 from flashlearn.outcome import Finding, Outcome, OutputCheck, Status
 
 ADVICE = re.compile(r"(?:^|[.:?] )(?:Convert|Keep|Compute|Allocate|Guard|Mask|Subtract|Multiply|Put|Wait) ")
@@ -181,3 +183,14 @@ def test_rows_of_zeros_are_no_right_rows():
 def test_lanes_between_a_tensor_s_elements_are_not_called_outside():
     assert _lanes(5, 16, between=True) == "5 of the 16 lanes hit no element. "
     assert _lanes(1, 16) == "1 of the 16 lanes is outside. "
+
+
+def test_a_refusal_that_is_missing_is_asked_for_by_its_own_exception():
+    by_kind = {misfit.kind: _answered(misfit, None) for misfit in misfits()}
+    assert {kind for kind, sentence in by_kind.items() if f"Raise a {kind} with" in sentence} == set(by_kind)
+    assert len(by_kind) == 2 and not [s for s in by_kind.values() if "TypeError or ValueError" in s]
+
+
+def test_a_wrong_constant_is_among_the_causes_of_a_constant_factor():
+    step = ConstantFactor("dk", 1.4, None, (0.6, 1.4)).wording().next_step
+    assert "another value" in step and "too often" in step

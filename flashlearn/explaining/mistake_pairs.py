@@ -21,7 +21,7 @@ from flashlearn.outcome import Outcome, Status
 
 MIN_CHANGED, NAN_WEIGHT = 16, 4
 """Numbers that each of two mistakes must change, for the other alone not to be the explanation. What
-is no number for the pair alone counts four times: rounding does not make it."""
+is a number for one of the two alone counts four times: rounding does not make it."""
 
 FEWEST_CHANGED = 6
 """So many where the wrong cases have few numbers; else a sixth of these, up to MIN_CHANGED."""
@@ -133,7 +133,7 @@ def _differing(two: Outputs, one: Outputs, outcome: Outcome) -> int:
     for a, b, check in zip(two, one, outcome.outputs, strict=True):
         gap = (a.double() - b.double()).abs()
         count += int((torch.isfinite(gap) & (gap > 4 * check.allowed)).sum())
-        count += NAN_WEIGHT * int((torch.isfinite(b) & ~torch.isfinite(a)).sum())
+        count += NAN_WEIGHT * int((torch.isfinite(b) != torch.isfinite(a)).sum())
     return count
 
 

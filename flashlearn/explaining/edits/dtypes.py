@@ -38,8 +38,9 @@ OF_TENSOR = re.compile(r"(\w+)\.(?:shape|device|size|new_|dtype)")
 
 
 def conversion_edits(text: SourceText, node: ast.Call, kernel: bool) -> Iterator[Edit]:
-    """`x.to(dtype)` without the conversion, or to fp32."""
-    yield text.edit(CAST, node, text.of(node.func.value), 1)
+    """`x.to(dtype)` without the conversion, unless it is one to fp32, or to fp32."""
+    if not (kernel and [text.of(argument) for argument in node.args] == ["tl.float32"]):
+        yield text.edit(CAST, node, text.of(node.func.value), 1)
     for argument in node.args:
         if kernel and text.of(argument) != "tl.float32" and "int" not in text.of(argument):
             yield text.edit(NARROW_CAST, argument, "tl.float32")

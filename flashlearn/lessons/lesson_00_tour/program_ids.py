@@ -78,6 +78,14 @@ MISTAKES = {
         next_step="Program p's first element has the number p times the block, and the next ones follow it.",
         wrong=lambda x, block: _elements(x) % max(1, _programs(x, block)),
     ),
+    "divided by the number of programs": Mistake(
+        sentence=(
+            "Slot i holds i divided by the number of programs, rounded down. It should hold the number of "
+            "the program that owns it, i // block."
+        ),
+        next_step="How many neighbouring elements does one program own? That is what i is divided by.",
+        wrong=lambda x, block: _elements(x) // max(1, _programs(x, block)),
+    ),
     "counted from one": Mistake(
         sentence="Every number is one too large: programs are counted from 0.",
         next_step="The first program's number is 0: what is added to it?",

@@ -61,6 +61,10 @@ def _first_row_for_all(x: Tensor) -> Tensor:
     return row_sum_in_torch(x[:1]).expand(x.shape[0]).clone()
 
 
+def _cut_to_a_power_of_two(x: Tensor) -> Tensor:
+    return row_sum_in_torch(x[:, : 1 << (x.shape[1].bit_length() - 1)])
+
+
 def _with(old: str, new: str) -> Variant:
     return variant(tour.row_sum, tour.row_sum_kernel, edits=((old, new),))
 
@@ -95,6 +99,13 @@ MISTAKES = {
         sentence="Rows shorter than their block sum to −inf: the padded lanes count as −inf.",
         next_step=("−inf is the filler for a maximum. A sum needs the number that adds nothing: 0."),
         wrong=_padded_with_minus_infinity,
+    ),
+    "cut to a power of two": Mistake(
+        sentence="The end of each row is missing, from the largest power of two on that is not more than "
+        "`columns`: the block is one power of two too small.",
+        next_step="A block has to hold the whole row: it is the smallest power of two that is not less than "
+        "`columns`.",
+        wrong=_cut_to_a_power_of_two,
     ),
     "first row everywhere": Mistake(
         sentence="Every element of s is the sum of row 0, whichever program wrote it.",

@@ -9,6 +9,7 @@ from flashlearn.exercise import Case, Exercise, HowExplained, HowJudged, Inputs,
 from flashlearn.lessons.lesson_01_gradients.symbolic_products import symbols
 from flashlearn.lessons.shared import example
 from flashlearn.lessons.shared.cases import build_case
+from flashlearn.lessons.shared.faulty_formulas.faults import NONE, Faults, faulty_formula
 
 
 def centred_vjp(dY: sp.Matrix) -> tuple[sp.Matrix, sp.Matrix]:
@@ -17,66 +18,77 @@ def centred_vjp(dY: sp.Matrix) -> tuple[sp.Matrix, sp.Matrix]:
     return dY - row_means * sp.ones(1, dY.cols), sp.ones(1, dY.rows) * dY
 
 
-def _column_sums(dY: sp.Matrix) -> sp.Matrix:
-    return sp.ones(1, dY.rows) * dY
+def faulty_vjp(dY: sp.Matrix, faults: Faults = NONE) -> tuple[sp.Matrix, sp.Matrix]:
+    """(dX, db), with faults by name."""
+    M, N = dY.rows, dY.cols
+    row_sums, column_sums = dY * sp.ones(N, 1) * sp.ones(1, N), sp.ones(M, 1) * sp.ones(1, M) * dY
+    corrections = {
+        "no mean": sp.zeros(M, N),
+        "mean of the column": -column_sums / M,
+        "sum of the row": -row_sums,
+        "divided by M": -row_sums / M,
+        "added": row_sums / N,
+        "own entry": -dY / N,
+    }
+    dX = dY + next((c for name, c in corrections.items() if name in faults), -row_sums / N)
+    db = sp.ones(1, M) * (dX if "db from dX" in faults else dY)
+    if "db averaged" in faults:
+        db = db / M
+    return dX, dY if "db not summed" in faults else db
 
 
-def _by_mean(correction, columns=_column_sums):
-    """A wrong (dX, db): dX_ij = dY_ij + correction(dY, i, j), and db from columns(dY)."""
-    return lambda dY: (
-        sp.Matrix(dY.rows, dY.cols, lambda i, j: dY[i, j] + correction(dY, i, j)),
-        columns(dY),
-    )
-
-
-def _row_mean(dY: sp.Matrix, i: int) -> sp.Expr:
-    return sum(dY[i, :]) / dY.cols
-
+formula = faulty_formula(faulty_vjp)
 
 MISTAKES = {
     "the path through the mean forgotten": Mistake(
         "Your dX is dY itself: X reaches Y directly. It is used a second time, inside the mean, and that "
         "path carries a gradient too.",
         "Used twice, gradients add: what comes back through −s_i/N?",
-        wrong=_by_mean(lambda dY, i, j: 0),
+        **formula("no mean"),
     ),
     "mean over the wrong axis": Mistake(
         "You subtracted the mean of dY's columns. The mean was taken along a row, so its gradient comes from "
         "that row.",
         "s_i goes to every Y_ij of row i: it is broadcast along j, so the gradient sums over j.",
-        wrong=_by_mean(lambda dY, i, j: -sum(dY[:, j]) / dY.rows),
+        **formula("mean of the column"),
     ),
     "1/N forgotten": Mistake(
         "You subtracted the sum of the row of dY: the factor 1/N is missing.",
         "Scaling: what is multiplied by 1/N in the forward pass is multiplied by 1/N in the backward pass.",
-        wrong=_by_mean(lambda dY, i, j: -sum(dY[i, :])),
+        **formula("sum of the row"),
     ),
     "row sum divided by M": Mistake(
         "You divided the sum of a row of dY by M, the number of rows. The mean was taken over the N entries "
         "of a row.",
         "dY.rows or dY.cols: which of the two is the number of entries in a row?",
-        wrong=_by_mean(lambda dY, i, j: -sum(dY[i, :]) / dY.rows),
+        **formula("divided by M"),
     ),
     "the mean is added": Mistake(
         "You added the row's mean of dY. It was subtracted in the forward pass, "
         "and −1 is a factor like any other.",
         "Scaling by −1/N: the gradient is scaled by −1/N.",
-        wrong=_by_mean(lambda dY, i, j: _row_mean(dY, i)),
+        **formula("added"),
     ),
     "the row's own entry only": Mistake(
         "You returned dY (1 − 1/N): as if each entry of Y depended on one entry of X alone.",
         "X_ij reaches every Y_il of its row through the mean: sum over l.",
-        wrong=_by_mean(lambda dY, i, j: -dY[i, j] / dY.cols),
+        **formula("own entry"),
     ),
     "db averaged": Mistake(
         "Your db is the mean of dY's columns. The bias is used once in each row: gradients add.",
         "Broadcast forward, sum backward, with nothing to divide by.",
-        wrong=_by_mean(lambda dY, i, j: -_row_mean(dY, i), lambda dY: _column_sums(dY) / dY.rows),
+        **formula("db averaged"),
+    ),
+    "db from dX": Mistake(
+        "Your db sums the columns of dX, of which the path through the mean is a part. The bias is added "
+        "after X was centred: b_j reaches Y_ij alone, with a factor of 1.",
+        "By which matrix does b reach the loss, X or Y? Sum the columns of that one's gradient.",
+        **formula("db from dX"),
     ),
     "db not summed": Mistake(
         "Your db is all of dY. b has N entries, and so has its gradient.",
         "b_j was added to every row of column j: its gradient is the sum of that column.",
-        wrong=_by_mean(lambda dY, i, j: -_row_mean(dY, i), lambda dY: dY),
+        **formula("db not summed"),
     ),
 }
 

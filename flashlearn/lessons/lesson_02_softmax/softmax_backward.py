@@ -51,6 +51,12 @@ MISTAKES = {
         "Leave the division out.",
         **formula("divided by N"),
     ),
+    "inner product divided by the sum of p": Mistake(
+        "You divided ⟨p, dp⟩ by the sum of the row's p. That sum is 1 only up to rounding: where p is stored "
+        "in half precision and dp is large, dividing by it shifts the whole row.",
+        "ds = p (dp − ⟨p, dp⟩) holds for the p that is stored. Leave the division out.",
+        **formula("divided by the sum of p"),
+    ),
     "p in front forgotten": Mistake(
         "You stored dp − ⟨p, dp⟩, without the factor p in front.",
         "Both terms carry a p_j. Which of yours has none?",
@@ -133,7 +139,7 @@ CASES = (
     rows(1, 17, seed=3, note="one row"),
     rows(6, 1, seed=4, note="one column"),
     rows(5, 24, layout="strided", seed=5, note="dp is a slice"),
-    rows(5, 24, layout="strided", data="p is a view", seed=6, note="p is a slice"),
+    rows(5, 24, layout="every 2nd column", data="p is a view", seed=6, note="p is every 2nd column"),
     rows(4, 19, layout="transposed", seed=7, note="dp is transposed"),
     rows(4, 29, magnitude=5.0, seed=8, note="sharp rows"),
     rows(3, 13, data="equal", seed=9, note="equal probabilities"),

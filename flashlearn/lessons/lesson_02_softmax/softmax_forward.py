@@ -42,6 +42,19 @@ MISTAKES = {
         "−inf loses against every score: it is what a maximum starts from, and what padded lanes hold.",
         **formula("zeros in the maximum"),
     ),
+    "one maximum for several rows": Mistake(
+        "Rows whose scores lie far below those of the other rows come out as NaN, as they do if one maximum "
+        "is taken over all rows of a program's tile: then all exponentials of such a row vanish, and 0/0 is "
+        "NaN.",
+        "Over which axis is the maximum taken? Each row has its own, as it has a sum of its own.",
+        **formula("one maximum for all rows"),
+    ),
+    "a finite number for −inf": Mistake(
+        "What is subtracted from a row is never below a large negative number, which pads the row, or from "
+        "which the maximum starts. In a row that lies further below, all exponentials vanish.",
+        "−inf loses against every score: it is what a maximum starts from, and what padded lanes hold.",
+        **formula("maximum above −10^4", also=("padding of −10^4",)),
+    ),
     "divided by the sum so far": Mistake(
         "Each block of p is divided by the sum of the blocks up to its own, as if it were stored while "
         "the sum is still growing. Only the last block is right.",
@@ -138,7 +151,7 @@ CASES = (
     rows(5, 24, layout="strided", seed=5, note="a slice of a wider matrix"),
     rows(4, 19, layout="transposed", seed=6, note="transposed view"),
     rows(4, 29, magnitude=30.0, seed=7, note="scores around ±30"),
-    rows(4, 50, magnitude=100.0, seed=8, note="scores around ±100"),
+    rows(4, 50, magnitude=100.0, data="rows far apart", seed=8, note="rows far apart"),
     rows(3, 21, data="at the far end", seed=9, note="scores near −20,000"),
     rows(3, 13, data="equal", seed=10, note="equal scores"),
     rows(5, 11, data="some −inf", seed=11, note="some scores −inf"),

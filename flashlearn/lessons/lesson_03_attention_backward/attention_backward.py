@@ -43,6 +43,10 @@ def backward_prescaled(
     return alpha * (ds @ k), ds.T @ scaled, p.T @ do
 
 
+CLIPPED = {f"clipped at {size}": float(size) for size in (80, 50, 60, 88, 85, 70, 40, 30, 20, 10)}
+"""Largest scores that some answers let through, so that exp does not overflow."""
+
+
 def faulty_backward(
     q: Tensor, k: Tensor, v: Tensor, do: Tensor, alpha: float, faults: Faults = NONE
 ) -> tuple[Tensor, Tensor, Tensor]:
@@ -56,6 +60,15 @@ def faulty_backward(
         raw = (q @ k.T).float()
         e = (alpha * (raw - raw.amax(dim=1, keepdim=True))).exp()
         p = (e / e.sum(dim=1, keepdim=True)).to(s.dtype)
+    for name, largest in CLIPPED.items():
+        if name in faults:
+            p = torch.softmax(s.clamp(max=largest), dim=1)
+        if f"{name}, from below as well" in faults:
+            p = torch.softmax(s.clamp(-largest, largest), dim=1)
+    if "exponentials of S" in faults:
+        p = s.exp()
+    if "exponentials of S − m" in faults:
+        p = (s - s.amax(dim=1, keepdim=True)).exp()
     dp = do @ v.T
     ds = dp - _delta(p, dp, faults)
     ds = ds if "no P in front" in faults else p * ds
@@ -129,7 +142,8 @@ MISTAKES = {
         **formula("no alpha in dQ", "no alpha in dK"),
     ),
     "alpha applied twice": Mistake(
-        "dQ and dK have alpha squared: it is applied twice, perhaps in dS and once more.",
+        "alpha is applied twice, so that its square is in the result: perhaps in dS, or in Q or K, and once "
+        "more.",
         ALPHA_IN_BOTH,
         **formula("alpha twice"),
     ),
@@ -148,6 +162,21 @@ MISTAKES = {
         "exponential beyond 88.7 is infinite in fp32, and ∞/∞ is NaN.",
         "Is each row's maximum subtracted from all its scores before the exponential, as torch.softmax does?",
         **formula("exp without maximum"),
+    ),
+    "scores clipped": Mistake(
+        "Large scores are cut off at a largest value, as a clamp before the exponential does: scores above "
+        "it all count the same.",
+        "exp must not overflow: subtract each row's maximum from its scores, which changes nothing in P.",
+        **formula(
+            "clipped at 80",
+            also=(*list(CLIPPED)[1:], *(f"{name}, from below as well" for name in CLIPPED)),
+        ),
+    ),
+    "P not normalised": Mistake(
+        "The rows of P do not sum to 1: they are the exponentials, which are not divided by their sum over "
+        "the keys.",
+        "P_ij = exp(S_ij) / Σ_l exp(S_il), or exp(S − LSE). Where is the division, or LSE?",
+        **formula("exponentials of S − m", also=("exponentials of S",)),
     ),
     "maximum before alpha": Mistake(
         "The maximum is that of Q Kᵀ, before alpha comes in. With a negative alpha the largest Q Kᵀ is "

@@ -110,6 +110,7 @@ MISTAKES = {
             ("o_ptr + b * o_b + h * o_h", "o_ptr + (b * H + h) * o_h"),
             ("do_ptr + b * do_b + h * do_h", "do_ptr + (b * H + h) * do_h"),
         ),
+        status=Status.OUT_OF_BOUNDS,
     ),
     "no mask in d": Mistake(
         "A load lets columns from D on through: these are another query's numbers, or none at all.",
@@ -149,9 +150,14 @@ def heads(S: int, D: int, B: int = 1, H: int = 1, dtype: torch.dtype = torch.flo
 
 
 def lay_out(x: Tensor, layout: str) -> Tensor:
-    """The same numbers laid out otherwise; a slice has 50s for neighbours, "one number" has strides of 0."""
+    """The same numbers laid out otherwise; a slice has 50s for neighbours, "one number" has strides of 0.
+
+    [B, S, H, D] has 50s between the batches, so that their stride is not that of contiguous ones.
+    """
     if layout == "[B, S, H, D]":
-        return x.transpose(1, 2).contiguous().transpose(1, 2)
+        buffer = torch.full((x.shape[0], x.shape[2] + 1, x.shape[1], x.shape[3]), 50.0, dtype=x.dtype)
+        buffer[:, :-1] = x.transpose(1, 2)
+        return buffer[:, :-1].transpose(1, 2)
     if layout == "slice":
         buffer = torch.full((*x.shape[:-1], x.shape[-1] + 7), 50.0, dtype=x.dtype)
         buffer[..., 3:-4] = x

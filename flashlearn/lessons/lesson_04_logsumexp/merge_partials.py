@@ -39,6 +39,24 @@ def _of_b(m, m_a, m_b):
     return sp.exp(m_b - m)
 
 
+def _one(m, m_a, m_b):
+    return sp.S.One
+
+
+def _weighted(on_l, on_acc):
+    """A merge with a pair of weights for l, and another for acc."""
+
+    def answer(m_a, l_a, acc_a, m_b, l_b, acc_b):
+        m = sp.Max(m_a, m_b)
+        (l_wa, l_wb), (wa, wb) = ([weight(m, m_a, m_b) for weight in pair] for pair in (on_l, on_acc))
+        return m, l_wa * l_a + l_wb * l_b, acc_a * wa + acc_b * wb
+
+    return answer
+
+
+_RIGHT, _A_AS_IT_IS, _B_AS_IT_IS = (_of_a, _of_b), (_one, _of_b), (_of_a, _one)
+
+
 def _onto_b(m_a, l_a, acc_a, m_b, l_b, acc_b):
     """Part a brought to b's unit, and b left as it is."""
     w = sp.exp(m_a - m_b)
@@ -64,6 +82,26 @@ MISTAKES = {
     ),
     "acc not rescaled": Mistake(*SENTENCES["acc not rescaled"], wrong=_merged(_of_a, _of_b, on_acc=False)),
     "l not rescaled": Mistake(*SENTENCES["l not rescaled"], wrong=_merged(_of_a, _of_b, on_l=False)),
+    "l and acc of one part not rescaled": Mistake(
+        *SENTENCES["l and acc of one part not rescaled"],
+        wrong=_weighted(_B_AS_IT_IS, _B_AS_IT_IS),
+        also=(_weighted(_A_AS_IT_IS, _A_AS_IT_IS),),
+    ),
+    "l of one part not rescaled": Mistake(
+        *SENTENCES["l of one part not rescaled"],
+        wrong=_weighted(_B_AS_IT_IS, _RIGHT),
+        also=(_weighted(_A_AS_IT_IS, _RIGHT),),
+    ),
+    "acc of one part not rescaled": Mistake(
+        *SENTENCES["acc of one part not rescaled"],
+        wrong=_weighted(_RIGHT, _B_AS_IT_IS),
+        also=(_weighted(_RIGHT, _A_AS_IT_IS),),
+    ),
+    "in one part's unit": Mistake(
+        *SENTENCES["in one part's unit"],
+        wrong=_merged(_one, lambda m, m_a, m_b: sp.exp(m_b - m_a)),
+        also=(_merged(lambda m, m_a, m_b: sp.exp(m_a - m_b), _one),),
+    ),
     "weights exchanged": Mistake(*SENTENCES["weights exchanged"], wrong=_merged(_of_b, _of_a)),
     "exponents with the other sign": Mistake(
         *SENTENCES["exponents with the other sign"],

@@ -21,8 +21,16 @@ def merge(m_a, l_a, acc_a, m_b, l_b, acc_b, faults: Faults = NONE) -> tuple[Tens
     w_a, w_b = (m_a - shift).exp(), (m_b - shift).exp()
     if "exchanged" in faults:
         w_a, w_b = w_b, w_a
-    l = l_a + l_b if faults & {"nothing", "l"} else w_a * l_a + w_b * l_b
-    acc = w_a.unsqueeze(-1) * acc_a + w_b.unsqueeze(-1) * acc_b
+    if "unit of a" in faults:
+        w_a, w_b = torch.ones_like(w_a), (m_b - m_a).exp()
+    if "unit of b" in faults:
+        w_a, w_b = (m_a - m_b).exp(), torch.ones_like(w_b)
+    on_l = [1.0 if f"l_{part} as it is" in faults else w for part, w in zip("ab", (w_a, w_b), strict=True)]
+    l = l_a + l_b if faults & {"nothing", "l"} else on_l[0] * l_a + on_l[1] * l_b
+    acc = sum(
+        own if f"acc_{part} as it is" in faults else w.unsqueeze(-1) * own
+        for part, w, own in (("a", w_a, acc_a), ("b", w_b, acc_b))
+    )
     if faults & {"nothing", "acc"}:
         acc = acc_a + acc_b
     if "larger part only" in faults:
@@ -61,8 +69,8 @@ def _merge_without_maximum(m_a, l_a, acc_a, m_b, l_b, acc_b):
     return torch.zeros_like(m_a), l, acc.to(dtype)
 
 
-def _faulty(fault: str):
-    return functools.partial(merge, faults=frozenset({fault}))
+def _faulty(*faults: str):
+    return functools.partial(merge, faults=frozenset(faults))
 
 
 MISTAKES = {
@@ -80,6 +88,26 @@ MISTAKES = {
     "nothing rescaled": Mistake(*SENTENCES["nothing rescaled"], wrong=_faulty("nothing")),
     "acc not rescaled": Mistake(*SENTENCES["acc not rescaled"], wrong=_faulty("acc")),
     "l not rescaled": Mistake(*SENTENCES["l not rescaled"], wrong=_faulty("l")),
+    "l and acc of one part not rescaled": Mistake(
+        *SENTENCES["l and acc of one part not rescaled"],
+        wrong=_faulty("l_b as it is", "acc_b as it is"),
+        also=(_faulty("l_a as it is", "acc_a as it is"),),
+    ),
+    "l of one part not rescaled": Mistake(
+        *SENTENCES["l of one part not rescaled"],
+        wrong=_faulty("l_b as it is"),
+        also=(_faulty("l_a as it is"),),
+    ),
+    "acc of one part not rescaled": Mistake(
+        *SENTENCES["acc of one part not rescaled"],
+        wrong=_faulty("acc_b as it is"),
+        also=(_faulty("acc_a as it is"),),
+    ),
+    "in one part's unit": Mistake(
+        *SENTENCES["in one part's unit"],
+        wrong=_faulty("unit of a"),
+        also=(_faulty("unit of b"),),
+    ),
     "weights exchanged": Mistake(*SENTENCES["weights exchanged"], wrong=_faulty("exchanged")),
     "O in place of acc": Mistake(
         "The third is acc / l: the output, already divided.",

@@ -16,6 +16,24 @@ SENTENCES = {
         "acc is rescaled and l is not: their quotient is then not a mean of values.",
         "l takes the same two factors as acc.",
     ),
+    "l and acc of one part not rescaled": (
+        "l and acc of one part are added as they are, and the other part's are rescaled. That fits only "
+        "where the first one has the larger maximum.",
+        "Either part may have the smaller maximum: exp(m_a − m) belongs to a, exp(m_b − m) to b.",
+    ),
+    "l of one part not rescaled": (
+        "The l of one part is added as it is, without its factor, which acc has.",
+        "exp(m_a − m) belongs to l_a and acc_a, exp(m_b − m) to l_b and acc_b.",
+    ),
+    "acc of one part not rescaled": (
+        "The acc of one part is added as it is, without its factor, which l has.",
+        "exp(m_a − m) belongs to l_a and acc_a, exp(m_b − m) to l_b and acc_b.",
+    ),
+    "in one part's unit": (
+        "l and acc are in the unit of one part, to which the other's are brought. m is the larger of the two "
+        "maxima: where that is the other part's, the sums do not fit it.",
+        "Bring both to the unit exp(m): which factor does each part take, and which of the two is 1?",
+    ),
     "one part left out": (
         "l and acc hold one part's share alone: the other part is missing.",
         "The sums go over the scores of both parts. How many terms has each?",

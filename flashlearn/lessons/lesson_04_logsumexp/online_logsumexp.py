@@ -136,7 +136,14 @@ MISTAKES = {
         "exponentials of a row far below it vanish, and log 0 is −inf.",
         "With which number does the maximum start, and what do padded lanes hold when it is taken? Both must "
         "be −inf.",
-        **formula("m from 0"),
+        **formula("m from 0", also=("m from −10^4",)),
+    ),
+    "one maximum for several rows": Mistake(
+        "Rows whose scores lie far below those of the other rows come out as −inf, as they do if one maximum "
+        "is taken over all rows of a program's tile: then all exponentials of such a row vanish, and log 0 "
+        "is −inf.",
+        "Over which axis is the maximum taken? Each row has its own, as it has a sum of its own.",
+        **formula("one maximum for all rows"),
     ),
     "lanes not brought together": Mistake(
         "Each lane has a maximum and a sum of its own, and at the end the sums are added as they are. "
@@ -182,7 +189,7 @@ CASES = (
     rows(5, 75, layout="strided", seed=5, note="a slice of a wider matrix"),
     rows(5, 70, layout="transposed", seed=6, note="transposed view"),
     rows(8, 90, magnitude=30.0, seed=7, note="scores around ±30"),
-    rows(9, 90, magnitude=100.0, seed=8, note="scores around ±100"),
+    rows(9, 90, magnitude=100.0, data="rows far apart", seed=8, note="rows far apart"),
     rows(5, 70, data="at the far end", seed=9, note="scores near −20,000"),
     rows(5, 100, data="rising", seed=10, note="rising from −120 to 120"),
     rows(5, 100, data="falling", seed=11, note="falling from 120 to −120"),

@@ -48,11 +48,13 @@ def _limits(shared, warps, registers, gpu, faults: Faults) -> list[sp.Expr]:
         registers = registers // 8 * 8
     elif "registers as given" not in faults:
         registers = -(-registers // 8) * 8
-    reserved = 0 if "nothing reserved" in faults else RESERVED
+    reserved = 0 if faults & {"nothing reserved", "reserved once"} else RESERVED
+    once = RESERVED if "reserved once" in faults else 0
+    threads = warps if "one thread per warp" in faults else WARP if "one warp" in faults else WARP * warps
     limits = {
         "no limit of warps": (gpu.warps_per_sm, warps),
-        "no limit of registers": (gpu.registers_per_sm, registers * WARP * warps),
-        "no limit of shared memory": (gpu.shared_per_sm, shared + reserved),
+        "no limit of registers": (gpu.registers_per_sm, registers * threads),
+        "no limit of shared memory": (gpu.shared_per_sm - once, shared + reserved),
     }
     fitting = [sp.Rational(a, b) for fault, (a, b) in limits.items() if fault not in faults]
     if "blocks rounded up" in faults:
@@ -94,11 +96,11 @@ MISTAKES = {
         **formula("accumulator of the inputs' size"),
     ),
     "limited by shared memory alone": Mistake(
-        "Your occupancy is what it would be if registers set no limit. Here they run out first: every "
-        "thread of a block has its own, 32 threads to a warp.",
-        "A block takes registers · 32 · warps of the file. Is that one of the four limits of which the "
-        "smallest is taken?",
-        **formula("no limit of registers"),
+        "Your occupancy is what it would be if registers set no limit, or hardly any. Here they run out "
+        "first: every thread of a block has its own, 32 threads to a warp.",
+        "A block takes registers · 32 · warps of the file. Is that what you count, and is it one of the four "
+        "limits of which the smallest is taken?",
+        **formula("no limit of registers", also=("one thread per warp", "one warp")),
     ),
     "limited by registers alone": Mistake(
         "Your occupancy is what it would be if shared memory set no limit. Here it runs out first: every "
@@ -111,6 +113,12 @@ MISTAKES = {
         "each resident block, in addition to what the kernel asks for.",
         "How many blocks of shared + 1024 bytes fit into the multiprocessor?",
         **formula("nothing reserved"),
+    ),
+    "shared memory reserved once": Mistake(
+        "You took the 1 KiB that the system reserves from the multiprocessor once. It takes 1 KiB for each "
+        "resident block.",
+        "How many blocks of shared + 1024 bytes fit into the multiprocessor?",
+        **formula("reserved once"),
     ),
     "occupancy in percent": Mistake(
         "Your occupancy is 100 times too large: a share of the warps, asked for as a number from 0 to 1.",

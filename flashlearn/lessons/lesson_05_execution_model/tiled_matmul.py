@@ -44,6 +44,12 @@ MISTAKES = {
         "The last index is K − 1: which mask, or which bound, leaves it out?",
         **formula("last line left out"),
     ),
+    "inner index wraps around": Mistake(
+        "Where the last block of the inner dimension extends beyond K, it begins again at the first ones, "
+        "and their products are added a second time.",
+        "Lanes from K on must add nothing: do the loads mask them, with 0 in their place?",
+        **formula("inner index wraps around"),
+    ),
     "addresses do not advance": Mistake(
         "Every step of the loop multiplies the first blocks of A and B again: the addresses do not move with "
         "the loop.",
@@ -150,7 +156,7 @@ CASES = (
     product(30, 40, 24, layout="transposed", data="b is a view", seed=10, note="b transposed"),
     product(20, 30, 20, layout="every 2nd column", seed=12),
     product(33, 40, 60, magnitude=30.0, seed=13),
-    product(40, 70, 100, torch.float16, seed=14),
+    product(40, 70, 100, torch.float16, data="cancelling", seed=14),
     product(40, 70, 100, torch.bfloat16, seed=15),
     product(16, 24, 1030, torch.float16, data="positive", seed=16),
     product(40, 40, 40, seed=20, shape="square"),
@@ -163,13 +169,20 @@ CASES = (
 
 
 def matmul_inputs(case: Case, generator: torch.Generator) -> Inputs:
-    """a [M, K] and b [K, N]; `data` says which of them has the case's layout, or "positive" numbers."""
+    """a [M, K] and b [K, N]; `data` says which of them has the case's layout, or "positive" numbers.
+
+    Where they are "cancelling", the second half of the sums nearly takes back the first: a product that is
+    rounded before it is added shows.
+    """
     if case.data == "example":
         return {"a": example.Q.to(case.dtype), "b": example.K.to(case.dtype).t()}
     M, N, K = (case.sizes[name] for name in "MNK")
     a, b = (torch.randn(shape, generator=generator) * case.magnitude for shape in ((M, K), (K, N)))
     if case.data == "positive":
         a, b = a.abs() + 0.5, b.abs() + 0.5
+    if case.data == "cancelling":
+        half = K // 2
+        a[:, half:], b[half:] = -a[:, :half], b[:half] + 0.05 * b[half:]
     a, b = a.to(case.dtype), b.to(case.dtype)
     return {
         "a": a if case.data == "b is a view" else lay_out(a, case.layout),

@@ -95,5 +95,6 @@ def kernel_mistakes(causal: bool) -> dict[str, Mistake]:
             "K or V is read with a stride of Q's. They agree only if both have the same layout and length.",
             "Address K with its own four strides (and V with its own).",
             launcher=faulty_forward("strides of q for k", causal),
+            status=Status.OUT_OF_BOUNDS,
         ),
     }

@@ -121,8 +121,14 @@ def _draw(case: Case, length: str, generator: torch.Generator) -> Tensor:
 
 
 def heads_innermost(x: Tensor) -> Tensor:
-    """The same numbers [B, H, S, D], with those of the heads side by side in memory: [B, S, D, H]."""
-    return x.permute(0, 2, 3, 1).contiguous().permute(0, 3, 1, 2)
+    """The same numbers [B, H, S, D], those of the heads side by side in memory, 50s between the batches.
+
+    In memory that is [B, S + 1, D, H]: the stride of the batches is no other tensor's.
+    """
+    B, H, S, D = x.shape
+    buffer = torch.full((B, S + 1, D, H), 50.0).to(x.dtype)
+    buffer[:, :S] = x.permute(0, 2, 3, 1)
+    return buffer[:, :S].permute(0, 3, 1, 2)
 
 
 def pairs(inputs: Inputs, causal: bool = False) -> float:

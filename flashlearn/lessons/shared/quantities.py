@@ -42,7 +42,7 @@ DEPENDENCIES = {
     "m": ("S", "m", "max of a tile"),
     "max of a tile": ("S",),
     "rescale": ("m",),
-    "P": ("S", "m", "lse", "P"),
+    "P": ("S", "s", "m", "lse", "P"),
     "P of the whole row": ("P", "l"),
     "l": ("l", "rescale", "P", "sum of a tile", "l brought to the new maximum"),
     "sum of a tile": ("P",),

@@ -23,12 +23,14 @@ def rows(M: int, N: int, dtype: torch.dtype = torch.float32, note: str = "", **m
 
 
 def scores(case: Case, generator: torch.Generator) -> Tensor:
-    """Rows of scores [M, N] in fp32 with what the case's `data` names: equal, far from zero, some −inf."""
+    """Rows of scores [M, N] in fp32 as the case's `data` says: equal, far from zero, far apart, some −inf."""
     M, N = case.sizes["M"], case.sizes["N"]
     s = torch.randn(M, N, generator=generator) * case.magnitude
     if case.data == "equal":
         s = s[:, :1].expand(M, N).clone()
     s = s + SHIFTS.get(case.data, 0.0)
+    if case.data == "rows far apart":
+        s[1::2] -= 400.0  # a maximum that rows share leaves nothing of every second one
     if case.data == "some −inf":
         hidden = torch.rand(M, N, generator=generator) < 0.4
         hidden[:, 0] = True  # a running maximum would start at −inf

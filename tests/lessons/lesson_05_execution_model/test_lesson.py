@@ -18,7 +18,7 @@ from flashlearn.judging import symbolic
 from flashlearn.judging.cases import run
 from flashlearn.judging.references import convert, largest_error
 from flashlearn.judging.tolerance import Truth
-from flashlearn.kernels.matmul import tiled_matmul
+from flashlearn.kernels.matmul import tiled_matmul, tiled_matmul_kernel
 from flashlearn.kernels.tour import row_sum, scaled_add
 from flashlearn.lessons import find
 from flashlearn.lessons.lesson_05_execution_model import (
@@ -30,6 +30,7 @@ from flashlearn.lessons.lesson_05_execution_model import (
     traffic_pictures,
 )
 from flashlearn.lessons.lesson_05_execution_model.block_budget import block_budget
+from flashlearn.lessons.shared.variants import variant
 from flashlearn.machine import device
 from flashlearn.outcome import Status
 from flashlearn.running.values import as_tuple
@@ -374,3 +375,33 @@ def test_a_budget_is_asked_of_the_learner_s_launch_without_running_it_at_full_si
     launch = launch_of(tiled_matmul, *torch.zeros(2, 16, 16), BLOCK_M=64, BLOCK_N=64, BLOCK_K=32, num_warps=4)
     assert launch.grid == (1, 1, 1)
     assert dataclasses.is_dataclass(compiler.compile_launch(launch)[0])
+
+
+ROUNDED_IN_EVERY_STEP = variant(
+    tiled_matmul,
+    tiled_matmul_kernel,
+    edits=(
+        (
+            'acc += tl.dot(a, b, input_precision="ieee")',
+            'acc += tl.dot(a, b, input_precision="ieee").to(c_ptr.dtype.element_ty)',
+        ),
+    ),
+)
+
+
+@pytest.mark.parametrize("BLOCK_K", [16, 32, 64])
+def test_products_rounded_before_they_are_added_are_wrong_where_they_cancel(BLOCK_K):
+    wrong = [
+        o
+        for o in run(MATMUL, lambda a, b: ROUNDED_IN_EVERY_STEP(a, b, BLOCK_K=BLOCK_K), compiled=False)
+        if o.status is Status.WRONG
+    ]
+    assert [o.case.data for o in wrong] == ["cancelling"]
+
+
+def test_sums_of_fp32_are_far_within_what_is_allowed_where_products_cancel():
+    cancelling = next(c for c in MATMUL.cases if c.data == "cancelling")
+    [outcome] = [o for o in run(MATMUL, tiled_matmul, compiled=False) if o.case.name == cancelling.name]
+    [check] = outcome.outputs
+    assert check.ok
+    assert check.error < check.allowed / 4

@@ -68,6 +68,27 @@ def causal_forward(formula: FaultyFormula) -> dict[str, Mistake]:
             "belong to?",
             **formula("loop one tile short"),
         ),
+        "loop ends with the first query": Mistake(
+            "The tiles of keys end with the last key that the block's first query sees: the queries after it "
+            "miss keys where they see a tile more.",
+            "The loop ends with the last key that the block's last query sees. Which query does your end "
+            "belong to?",
+            **formula("end of the first query", also=(("end of the first query", "no guards"),)),
+        ),
+        "mask by the place in the block": Mistake(
+            "The mask compares keys with a query's place in its block, not with the number of the query: "
+            "from the second block on, too many keys are hidden.",
+            "Query i of the head sees the keys j ≤ i + S_k − S_q. From what is your i computed: is the start "
+            "of the block in it?",
+            **formula(
+                "mask by the place in the block", also=(("mask by the place in the block", "no guards"),)
+            ),
+        ),
+        "LSE of empty rows is 0": Mistake(
+            "Queries that see no key have LSE = 0. Their sum is empty, and its logarithm is −inf.",
+            "The guard that keeps O from 0/0 must not change LSE: which value is stored where l is 0?",
+            **formula("lse of empty rows is 0"),
+        ),
         "rows that see nothing are NaN": Mistake(
             "Queries that see no key come out as NaN. Their maximum is −inf and their sum is 0: without a "
             "guard, −inf − (−inf) in an exponent and 0/0 are NaN.",

@@ -87,13 +87,20 @@ def common(formula: FaultyFormula) -> dict[str, Mistake]:
             "Which line makes the new maximum the old one of the next step?",
             **formula("m never updated"),
         ),
+        "one maximum for all rows": Mistake(
+            "Rows are wrong whose scores lie far below those of other rows of their block, as they are if "
+            "one maximum is taken over the whole tile: their exponentials lose digits, and 104 below it they "
+            "are 0 even in fp32.",
+            "Over which axis is the maximum taken? Each query has its own, as it has a sum of its own.",
+            **formula("one maximum for all rows"),
+        ),
         "m starts at 0": Mistake(
             "Rows are wrong whose scores all lie far below 0, or below another finite number, as if the "
             "maximum could not fall below it. Any m is right in exact arithmetic, but some 90 below m, "
             "exp(s − m) loses digits, and from 104 on it is 0 even in fp32, and 0/0 is NaN.",
             "With which number does the maximum start, and what do padded keys hold when it is taken? Both "
             "must be −inf.",
-            **formula("m from 0"),
+            **formula("m from 0", also=("m from −10⁴",)),
         ),
         "not divided by l": Mistake(
             "O is not divided by l: each row is too large by the sum of its exponentials.",

@@ -55,6 +55,9 @@ TILED = frozenset(
         "offset negated",
         "end negated",
         "no guards",
+        "end of the first query",
+        "one maximum for all rows",
+        "mask by the place in the block",
     }
 )
 """Faults whose result depends on the shape of the tiles."""
@@ -93,12 +96,14 @@ def _bounds(
     shift = 0 if "top-left mask" in faults else S_q - S_k if "offset negated" in faults else offset
     shift += ("one key too many" in faults) - ("diagonal hidden" in faults)
     shift += "one key too many in the mask" in faults
-    last_seen = rows + shift
+    last_seen = rows + shift - (first if "mask by the place in the block" in faults else 0)
     if "only whole tiles" in faults:
         last_seen = torch.full_like(rows, S_k)
     end = first + tile[0] + offset + ("one key too many" in faults)
     if "loop one tile short" in faults:
         end = first + offset
+    if "end of the first query" in faults:
+        end = first + offset + 1
     if faults & {"offset negated", "no early end"}:
         end = S_k
     if "end negated" in faults:
@@ -112,7 +117,7 @@ def _block(q, k, v, alpha, bounds, last_seen, causal, faults, size) -> tuple[Ten
     """One program: its O [B, H, rows, D] and LSE [B, H, rows] in fp64 or fp32."""
     S_k, wide = k.shape[2], torch.float64 if q.dtype == torch.float64 else torch.float32
     shape = (*q.shape[:3], 1)
-    m = torch.full(shape, 0.0 if faults & {"no maximum", "m from 0"} else -math.inf, dtype=wide)
+    m = torch.full(shape, _first_maximum(faults), dtype=wide)
     l_i = torch.zeros(shape, dtype=wide)
     acc = torch.zeros((*q.shape[:3], v.shape[3]), dtype=wide)
     guarded = causal and not faults & {"no guards", *FILLERS}
@@ -142,6 +147,8 @@ def _block(q, k, v, alpha, bounds, last_seen, causal, faults, size) -> tuple[Ten
             top = alpha * raw.masked_fill(~seen, -math.inf).amax(dim=-1, keepdim=True)
         if "maximum without alpha" in faults:
             top = raw.masked_fill(~seen, -math.inf).amax(dim=-1, keepdim=True)
+        if "one maximum for all rows" in faults:
+            top = top.amax(dim=-2, keepdim=True).expand_as(top)
         m_new = m if "no maximum" in faults else torch.maximum(m, top)
         if "maximum of the tile alone" in faults:
             m_new = top
@@ -159,6 +166,12 @@ def _block(q, k, v, alpha, bounds, last_seen, causal, faults, size) -> tuple[Ten
             acc = acc / l_i
         m = m if "m never updated" in faults else m_new
     return _finished(m, l_i, acc, guarded or "division guarded" in faults, faults)
+
+
+def _first_maximum(faults: Faults) -> float:
+    if faults & {"no maximum", "m from 0"}:
+        return 0.0
+    return -1e4 if "m from −10⁴" in faults else -math.inf
 
 
 def _exponentials(older: Tensor, newer: Tensor, faults: Faults) -> tuple[Tensor, Tensor]:
@@ -211,6 +224,8 @@ def _finished(m: Tensor, l_i: Tensor, acc: Tensor, guarded: bool, faults: Faults
         lse = m / math.log(2) + l_i.log()
     if "lse of the base-2 sum" in faults:
         lse = math.log(2) * m + l_i.log()
+    if "lse of empty rows is 0" in faults:
+        lse = torch.where(l_i == 0, 0.0, lse)
     return o, lse.squeeze(-1)
 
 

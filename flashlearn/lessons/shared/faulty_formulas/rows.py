@@ -21,6 +21,8 @@ from flashlearn.lessons.shared.faulty_formulas.sums import PARTS, visited_range
 IN_FP32 = frozenset(
     {"no maximum", "sum without the maximum", "zeros in the maximum", "last tile's maximum", "m from 0"}
     | {"first block's maximum", "block's own maximum"}
+    | {"one maximum for all rows"}
+    | {"maximum above −10^4", "padding of −10^4", "m from −10^4"}
 )
 FILLERS = {f"filler −10^{power}": -(10.0**power) for power in (4, 6, 9, 30)}
 """What some kernels load where −inf belongs."""
@@ -70,6 +72,10 @@ def _maximum(x: Tensor, block: int, faults: Faults) -> Tensor:
     if "last tile's maximum" in faults:
         x = x[:, visited_range(x.shape[1], block, frozenset({"last tile only"}))]
     m = x.amax(dim=1, keepdim=True)
+    if "one maximum for all rows" in faults:
+        m = m.amax().expand_as(m)
+    if faults & {"maximum above −10^4", "padding of −10^4"}:
+        m = m.clamp(min=-1e4)
     padded = -x.shape[1] % block and faults & {"zeros in the maximum", "zeros in whole rows"}
     return m.clamp(min=0.0) if padded else m
 
@@ -89,6 +95,8 @@ def _sum_of_exponentials(x: Tensor, m: Tensor, base: float, block: int, faults: 
     l_i = (base * (inside - shift)).exp().sum(dim=1, keepdim=True)
     if faults & {"zeros in the sum", "zeros in whole rows"}:
         l_i = l_i + (-x.shape[1] % block) * (-base * shift).exp()
+    if "padding of −10^4" in faults:
+        l_i = l_i + (_power_of_two(x.shape[1]) - x.shape[1]) * (base * (-1e4 - shift)).exp()
     return l_i
 
 
@@ -107,6 +115,8 @@ def softmax_vjp(p: Tensor, dp: Tensor, faults: Faults = NONE, tile: Tile = (32, 
         inner = inner + math.inf
     if "divided by N" in faults:
         inner = inner / N
+    if "divided by the sum of p" in faults:
+        inner = inner / p.sum(dim=1, keepdim=True)
     if "no inner product" in faults:
         inner = torch.zeros_like(inner)
     if "p subtracted" in faults:
@@ -135,12 +145,16 @@ def logsumexp(x: Tensor, faults: Faults = NONE, tile: Tile = (32, 32)) -> Tensor
 
 def _scanned(x: Tensor, block: int, faults: Faults) -> tuple[Tensor, Tensor]:
     """The state (m, l) of a row after its last block."""
-    m_i = torch.full_like(x[:, 0], 0.0 if faults & {"no maximum", "m from 0"} else -math.inf)
+    begins = 0.0 if faults & {"no maximum", "m from 0"} else -math.inf
+    begins = -1e4 if "m from −10^4" in faults else begins
+    m_i = torch.full_like(x[:, 0], begins)
     l_i = torch.zeros_like(m_i)
     for number, tile in enumerate(x.split(block, dim=1)):
         m_new = torch.maximum(m_i, tile.amax(dim=1))
         if "block's own maximum" in faults:
             m_new = tile.amax(dim=1)
+        if "one maximum for all rows" in faults:
+            m_new = m_new.amax().expand_as(m_new)
         if "no maximum" in faults or ("first block's maximum" in faults and number):
             m_new = m_i
         shift = m_new if "no guard" in faults else torch.where(m_new == -math.inf, 0.0, m_new)

@@ -20,7 +20,12 @@ PARTS = frozenset(
     {"first tile only", "last tile only", "first tile left out", "last tile left out", "ragged tile left out"}
 )
 OVERLAPS = frozenset({"tiles twice as high", "steps of one row"})
-TILED = PARTS | OVERLAPS | {"A stays", "B stays", "tiles not turned back", "rows of the tile summed"}
+TILED = (
+    PARTS
+    | OVERLAPS
+    | {"A stays", "B stays", "tiles not turned back", "rows of the tile summed"}
+    | {"inner index wraps around"}
+)
 """The faults whose results depend on the tile."""
 
 
@@ -92,6 +97,9 @@ def matmul(a: Tensor, b: Tensor, faults: Faults = NONE, tile: Tile = (32, 32)) -
     """C = A B, block by block of the inner dimension; where a pointer stays, its mask still moves."""
     K, block = a.shape[1], tile[1]
     k = visited_range(K, block, faults)
+    if "inner index wraps around" in faults:
+        wrapped = torch.arange(-(-K // block) * block) % K
+        return a[:, wrapped] @ b[wrapped]
     c = a.new_zeros(a.shape[0], b.shape[1])
     for start in range(k.start, k.stop, block):
         width = min(block, k.stop - start)

@@ -2,7 +2,7 @@
 # title: filler minus 100
 # says: the load fills padding with other=-100.0 instead of −inf, so with scores around −200 the padding wins
 #   the maximum and takes the whole sum
-# names: one edit
+# names: one edit; a finite number for −inf
 
 from torch import Tensor
 

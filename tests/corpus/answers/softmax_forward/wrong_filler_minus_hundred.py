@@ -2,7 +2,7 @@
 # title: filler minus hundred
 # says: other=-100.0: the filler is a finite score that becomes the maximum, and takes a share, in rows of
 #   scores near -200
-# names: one edit
+# names: one edit; a finite number for −inf
 
 from torch import Tensor
 

@@ -3,7 +3,7 @@
 # says: `tl.max(tile)` without an axis is one maximum for the four rows of the program. In exact arithmetic it
 #   cancels, but a row that lies more than 104 below it has only zeros: 0/0 is NaN. Take axis=1, one maximum
 #   per row (rows at 100 and −200 show it).
-# names: zero over zero
+# names: one maximum for several rows; zero over zero
 
 @triton.jit
 def softmax_forward_kernel(

@@ -69,6 +69,7 @@ build: setup ## lessons' sources into both notebooks of each lesson; executes wh
 
 bench: setup ## attention on a GPU, elsewhere verdict latency; answers with known faults, a class under attack
 	@.venv/bin/flashlearn bench
+	@.venv/bin/flashlearn bench --architectures
 	@$(PYTHON_IN_VENV) -m tests.corpus
 	@$(PYTHON_IN_VENV) -m tests.classroom --students $(CLASS)
 

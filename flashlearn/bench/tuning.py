@@ -104,11 +104,10 @@ def budget_of(kernel: str, D: int, causal: bool, dtype: torch.dtype) -> Callable
 
 def _target() -> int:
     """The compute capability nearest below this GPU's whose budgets are known; an H100's without a GPU."""
-    known = sorted(gpu.target for gpu in device.GPUS.values())
-    if not device.has_gpu():
-        return known[-1]
-    major, minor = torch.cuda.get_device_capability()
-    return max((target for target in known if target <= 10 * major + minor), default=known[0])
+    here = device.capability() if device.has_gpu() else None
+    if here is None:
+        return device.GPUS["H100"].target
+    return max(target for target in device.SHARED_PER_BLOCK if target <= here)
 
 
 def _launch(kernel: str, q, k, v, do, causal: bool, shape: Shape, saved=None) -> None:

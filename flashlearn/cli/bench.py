@@ -40,8 +40,15 @@ def bench(
         float | None,
         typer.Option(metavar="GIB", help="Check every solution with this much of the GPU's memory."),
     ] = None,
+    architectures: Annotated[
+        bool,
+        typer.Option(help="Compile every solution for every GPU that triton supports; no GPU is needed."),
+    ] = False,
     only: Annotated[
-        list[str] | None, typer.Option(metavar="NAME", help="With --memory: only this exercise; repeatable.")
+        list[str] | None,
+        typer.Option(
+            metavar="NAME", help="With --memory or --architectures: only this exercise; repeatable."
+        ),
     ] = None,
     checks: Annotated[bool, typer.Option(hidden=True)] = False,
 ) -> None:
@@ -55,6 +62,9 @@ def bench(
         return
     if tune:
         _tune()
+        return
+    if architectures:
+        _everywhere(only)
         return
     if memory is not None:
         _within(memory, only)
@@ -101,6 +111,24 @@ def _within(gib: float, only: list[str] | None) -> None:
     )
     console.out.print(limited_memory.table(rows, gib))
     if not all(row.passed or row.status == "needs a GPU" for row in rows):
+        raise typer.Exit(1)
+
+
+def _everywhere(only: list[str] | None) -> None:
+    from flashlearn.bench import architectures
+    from flashlearn.course.answers import solution
+    from flashlearn.exercise import Kind
+    from flashlearn.lessons import all_exercises, find
+
+    exercises = [find(name) for name in only] if only else list(all_exercises().values())
+    rows: list[architectures.Row] = []
+    for exercise in exercises:
+        if exercise.kind is Kind.KERNEL:
+            rows += (found := architectures.rows(exercise, solution(exercise), compiled=True))
+            console.err.print(f"{exercise.name}: {len(found)} kernels × architectures")
+    console.out.print(architectures.table(rows))
+    console.out.print(architectures.summary(rows))
+    if not all(row.fits or row.absent for row in rows):
         raise typer.Exit(1)
 
 

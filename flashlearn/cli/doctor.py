@@ -23,6 +23,13 @@ def doctor() -> None:
     for check in checks:
         table.add_row(Text(*MARKS[check.ok]), Text(check.name), Text(check.found), Text(check.advice))
     console.out.print(table)
+    per_lesson = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
+    for heading in ("lesson", "here its kernels are"):
+        per_lesson.add_column(heading, overflow="fold")
+    for number, done in environment.lessons():
+        per_lesson.add_row(number, done)
+    console.out.print()
+    console.out.print(per_lesson)
     broken = [check.name for check in checks if check.ok is False]
     if broken:
         console.say(f"\nTo fix before you start: {', '.join(broken)}.")

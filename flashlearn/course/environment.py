@@ -47,6 +47,39 @@ def report() -> list[Check]:
     return [_guarded(name, check) for name, check in CHECKS.items()]
 
 
+def lessons() -> list[tuple[str, str]]:
+    """For each lesson what this machine does with its kernels: its number, and a few words."""
+    from flashlearn.exercise import Kind
+    from flashlearn.lessons import lessons as all_lessons
+
+    return [
+        (
+            number,
+            _what_is_done(
+                [one.judged.needs for one in exercises if one.kind is Kind.KERNEL],
+                [
+                    one.judged.needs
+                    for one in exercises
+                    if one.kind is Kind.KERNEL and one.timed.case is not None
+                ],
+            ),
+        )
+        for number, exercises in all_lessons().items()
+    ]
+
+
+def _what_is_done(kernels: list[int], timed: list[int]) -> str:
+    """What happens to kernels, and to those that are timed, that need these compute capabilities."""
+    if not kernels:
+        return "checked on the processor: it has no kernels"
+    compiled, clocked = sum(map(device.runs, kernels)), sum(map(device.runs, timed))
+    if not compiled:
+        why = f", since they need capability {min(kernels) / 10:.1f}" if device.has_gpu() else ""
+        return f"observed{why}" + (", times predicted" if timed and not why else "")
+    part = "" if compiled == len(kernels) else f" ({compiled} of {len(kernels)} exercises)"
+    return f"observed, compiled{part}" + (", timed" if clocked else "")
+
+
 def _guarded(name: str, check: Callable[[], tuple]) -> Check:
     """A check that raises unexpectedly is reported as a failed check, without a traceback."""
     try:

@@ -4,7 +4,8 @@
     Shape(block_q=64, block_k=128, warps=4, stages=2, registers=None)
 
 The table holds what was fastest on an H200 for fp16 and bf16 with D of 64, 128 and 256. For fp32 nothing was
-tried out: its products run on no tensor core, and these small blocks still spill registers. `flashlearn bench
+tried out: its products run on no tensor core, and these small blocks still spill registers. They are smaller
+still where a block of the GPU at hand can have too little shared memory for them. `flashlearn bench
 --tune` tries candidates on the GPU at hand and saves the best of them to a file, which is read once: no
 launch ever searches.
 """
@@ -20,11 +21,14 @@ import torch
 import triton
 from torch import Tensor
 
+from flashlearn.machine import device
 from flashlearn.machine.ceilings import cache_folder, environment_id
 
 __all__ = ["Shape", "backward_shapes", "forward_shape", "key", "remember"]
 
 FILE = "shapes.json"
+WIDE_FP32 = 132 * device.KIB
+"""Shared memory that a block of 32 × 32 needs in the backward pass at most, in fp32 with D of 256."""
 
 
 @dataclass(frozen=True)
@@ -115,7 +119,10 @@ def _padded(q: Tensor) -> int:
 def _backward_table(q: Tensor) -> tuple[Shape, Shape]:
     D = _padded(q)
     if q.element_size() == 4:
-        return Shape(32, 32, 4, 1), Shape(32, 32, 4, 1)
+        fits = D <= 128 or device.shared_per_block() >= WIDE_FP32
+        return (
+            (Shape(32, 32, 4, 1), Shape(32, 32, 4, 1)) if fits else (Shape(16, 16, 4, 1), Shape(16, 16, 4, 1))
+        )
     if D <= 64:
         return Shape(128, 64, 4, 2), Shape(64, 64, 4, 3)
     if D == 128:

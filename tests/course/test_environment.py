@@ -88,3 +88,17 @@ def test_a_folder_for_progress_that_does_not_exist_yet_is_judged_by_its_parent(t
     monkeypatch.setenv("FLASHLEARN_HOME", str(tmp_path / "not" / "yet"))
     assert check("progress").ok is True
     assert not (tmp_path / "not").exists()
+
+
+def test_what_this_machine_does_with_each_lesson_is_said_in_a_line(monkeypatch):
+    def seen(capability):
+        monkeypatch.setattr(device, "capability", lambda: capability)
+        monkeypatch.setattr(device, "has_gpu", lambda: (capability or 0) >= 80)
+        return dict(environment.lessons())
+
+    without, ada, hopper = seen(None), seen(89), seen(90)
+    assert without.keys() == ada.keys() == hopper.keys()
+    assert without["06"] == "observed, times predicted"
+    assert ada["06"] == hopper["06"] == "observed, compiled, timed"
+    assert ada["13"] == "observed, since they need capability 9.0"
+    assert hopper["13"] == "observed, compiled, timed"

@@ -14,7 +14,7 @@ NBVAL := OMP_NUM_THREADS=1 $(PYTHON_IN_VENV) -m pytest --nbval-lax --nbval-curre
 TRAINING := 09_into_pytorch.ipynb
 
 .DEFAULT_GOAL := help
-.PHONY: help setup lab test pages lint authoring units browser notebooks solutions build bench memory format clean
+.PHONY: help setup lab test container pages lint authoring units browser notebooks solutions build bench memory format clean
 
 define heading
 @printf '\n──── %s\n' "$(1)"
@@ -75,6 +75,9 @@ bench: setup ## attention on a GPU, elsewhere verdict latency; answers with know
 
 memory: setup ## every solution checked within 8 GiB of the GPU's memory (GIB=4 make memory: within 4)
 	@.venv/bin/flashlearn bench --memory $(GIB)
+
+container: ## the image of Containerfile, with podman, docker or buildah
+	@tools/container.sh
 
 format: setup ## let ruff fix what it can
 	$(PYTHON_IN_VENV) -m ruff check --fix .

@@ -49,9 +49,11 @@ __all__ = ["DEVICE", "kernels", *_HOMES]
 
 def __getattr__(name: str) -> Any:
     if name == "DEVICE":  # where lessons put their tensors: "cuda" where there is a GPU, else "cpu"
-        from flashlearn.machine.device import default
+        from flashlearn.machine.device import default, older_gpu_sentence
 
         value = default()
+        if sentence := older_gpu_sentence():
+            print(sentence)  # once in a notebook: its first cell asks for DEVICE, and the answer is kept
     elif name in _HOMES:
         value = getattr(importlib.import_module(f"flashlearn.{_HOMES[name]}"), name)
     elif name == "kernels":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shlex
@@ -102,3 +103,37 @@ def test_the_loop_collects_ordinary_files_and_follows_no_link(tmp_path: Path):
         for p in (tmp_path / "submissions").rglob("*.ipynb")
     }
     assert found == {"ann/02_softmax.ipynb", "cem lee/02_softmax.ipynb"}
+
+
+def test_the_container_of_an_editor_is_this_image_with_the_clone_s_package():
+    told = json.loads((ROOT / ".devcontainer" / "devcontainer.json").read_text())
+    build = told["build"]
+    assert (ROOT / ".devcontainer" / build["dockerfile"]).resolve() == ROOT / "Containerfile"
+    assert (ROOT / ".devcontainer" / build["context"]).resolve() == ROOT
+    assert set(build["args"]) <= {rest.partition("=")[0] for rest in of("ARG")}
+    assert [told["remoteUser"]] == of("USER")
+    assert told["containerEnv"]["PYTHONPATH"] == "${containerWorkspaceFolder}"
+    words = shlex.split(told["postCreateCommand"])
+    assert words[0] == "flashlearn" and words[1] in typer.main.get_command(app).commands
+
+
+@pytest.mark.parametrize("builder", ["podman", "docker", "buildah"])
+def test_one_command_builds_the_image_with_the_first_builder_that_works(builder: str, tmp_path: Path):
+    for name, code in {"podman": 1, "docker": 1, "buildah": 1, builder: 0}.items():
+        program = tmp_path / name
+        program.write_text(f'#!/bin/sh\n[ "$1" = info ] && exit {code}\necho {name} "$@"\n')
+        program.chmod(0o755)
+    environment = {**os.environ, "PATH": f"{tmp_path}{os.pathsep}/usr/bin:/bin"}
+    command = [ROOT / "tools" / "container.sh", "--build-arg", "TORCH_INDEX=none"]
+    ran = subprocess.run(command, env=environment, capture_output=True, text=True)
+    built = f"{builder} build -f Containerfile -t flashlearn-hub --build-arg TORCH_INDEX=none ."
+    assert ran.stdout.strip() == built, ran.stderr
+
+
+def test_where_no_builder_works_one_sentence_says_what_to_install(tmp_path: Path):
+    for name in ("podman", "docker", "buildah"):
+        (tmp_path / name).write_text("#!/bin/sh\nexit 1\n")
+        (tmp_path / name).chmod(0o755)
+    environment = {**os.environ, "PATH": f"{tmp_path}{os.pathsep}/usr/bin:/bin"}
+    ran = subprocess.run([ROOT / "tools" / "container.sh"], env=environment, capture_output=True, text=True)
+    assert ran.returncode == 1 and ran.stderr.startswith("No builder of images works here")

@@ -61,6 +61,19 @@ def test_the_wheel_holds_lessons_data_templates_and_settings_and_no_tests(wheel)
     assert {name.split("/")[0] for name in names} == {"flashlearn", about}
 
 
+def test_the_three_lines_for_hosted_notebooks_set_the_course_up(wheel, tmp_path):
+    page = (ROOT / "docs" / "hosted.md").read_text()
+    installing, *commands = page.split("```")[1].strip().splitlines()
+    assert installing == f"%pip install {wheel.name}"
+    programs = install(wheel, tmp_path / "environment")
+    folder = tmp_path / "host"
+    folder.mkdir()
+    for line in commands:
+        assert line.startswith("!flashlearn ")
+        shown = call(programs / "flashlearn", *line.split()[1:], cwd=folder)
+    assert shown.count("passed") == len(lessons()["00"]) and "not" not in shown, shown
+
+
 def test_an_installed_package_and_an_empty_folder_are_a_course(wheel, tmp_path):
     """One story rather than a test for each sentence: making the environment is what takes long."""
     programs = install(wheel, tmp_path / "environment")

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from flashlearn.classroom.records import Assignment
+from flashlearn.course import installed_cell
 from flashlearn.course.lesson_reader import EXERCISE_CELL
 
 MANIFEST = "manifest.json"
@@ -106,6 +107,7 @@ def read_cells(content: bytes) -> ParsedNotebook:
         (_text(cell.get("id")), _source(cell), _mark(cell))
         for cell in cells
         if isinstance(cell, dict) and cell.get("cell_type") == "code"
+        if _source(cell).strip() != installed_cell.TEXT
     )
     return ParsedNotebook(code, _named(notebook, "flashlearn", "lesson"))
 

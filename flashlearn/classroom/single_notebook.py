@@ -15,7 +15,7 @@ from flashlearn.classroom.grading.session import grade
 from flashlearn.classroom.records import AssignedExercise, Assignment, CodeCell, ExerciseGrade, Submission
 from flashlearn.classroom.sandbox.client import NotConfined
 from flashlearn.course.files import CourseError
-from flashlearn.course.lesson_reader import EXERCISE_CELL
+from flashlearn.course.marked_cells import answering, text
 from flashlearn.lessons import all_exercises
 
 LARGEST = 64 << 20
@@ -32,7 +32,7 @@ def cells(path: Path) -> tuple[CodeCell, ...]:
         if path.stat().st_size > LARGEST:
             raise Unreadable(f"{path} is larger than a notebook of this course can be.")
         notebook = json.loads(path.read_text(encoding="utf-8"))
-        return tuple(_source(cell) for cell in notebook["cells"] if cell.get("cell_type") == "code")
+        return _sources([cell for cell in notebook["cells"] if cell.get("cell_type") == "code"])
     except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         if isinstance(error, Unreadable):
             raise
@@ -60,8 +60,6 @@ def verdicts(
     return found.exercises, list(found.notes)
 
 
-def _source(cell: dict) -> CodeCell:
-    text = cell.get("source", "")
-    name = str(cell.get("id", "")).removeprefix(EXERCISE_CELL)
-    is_one = str(cell.get("id", "")).startswith(EXERCISE_CELL) and name in all_exercises()
-    return CodeCell("".join(text) if isinstance(text, list) else str(text), name if is_one else "")
+def _sources(code: list[dict]) -> tuple[CodeCell, ...]:
+    names = {at: name for name, at in answering(code, all_exercises()).items()}
+    return tuple(CodeCell(text(cell), names.get(at, "")) for at, cell in enumerate(code))

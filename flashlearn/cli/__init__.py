@@ -1,4 +1,4 @@
-"""The command line: `flashlearn doctor | lab | status | check | hint | solution | reset | bench | class`.
+"""The command `flashlearn` with `doctor`, `lab`, `lessons`, `status`, `check`, `hint`, `reset` and others.
 
 Each command is a module of this package with a function of its name; this one joins them, and turns errors
 into one sentence and exit code 2.
@@ -14,7 +14,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from flashlearn.cli import bench, check, classroom, console, doctor, files, lab, status
+from flashlearn.cli import bench, check, classroom, console, doctor, files, lab, lessons, status
 from flashlearn.course.files import CourseError
 
 
@@ -80,6 +80,7 @@ def options(
 
 app.command()(doctor.doctor)
 app.command()(lab.lab)
+app.command()(lessons.lessons)
 app.command()(status.status)
 app.command()(check.check)
 app.command()(files.hint)

@@ -12,7 +12,8 @@ from rich.table import Table
 from rich.text import Text
 
 from flashlearn.cli import completion, console
-from flashlearn.course.files import Course, CourseError, Lesson, exercise_cells, unknown
+from flashlearn.course.files import Course, CourseError, Lesson, unknown
+from flashlearn.course.marked_cells import mark
 
 if TYPE_CHECKING:
     from flashlearn.cli.headless import CheckVerdict, Run
@@ -262,7 +263,8 @@ def _result(target: Target, notebook: Any, run: Run) -> Result:
     from flashlearn.cli.headless import CheckVerdict
 
     expected = target.lesson.exercises if target.lesson else ()
-    asked = target.only or dict.fromkeys((*expected, *exercise_cells(notebook), *run.verdicts))
+    marked = filter(None, map(mark, notebook.cells))
+    asked = target.only or dict.fromkeys((*expected, *marked, *run.verdicts))
     missing = "The run ended before its check."
     if run.complete:
         missing = 'No check of it ran: is there still a cell with `flashlearn.check("{0}", {0})`?'

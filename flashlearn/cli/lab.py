@@ -67,8 +67,11 @@ def lab(
     os.execve(sys.executable, arguments, environment)
 
 
-def prepare(course: Course) -> None:
-    """Copy the lessons that are not in work/ yet, and print what a learner should know about the copies."""
+def prepare(course: Course) -> bool:
+    """Copy the lessons that are not in work/ yet, and print what a learner should know about the copies.
+
+    Returns whether any were copied.
+    """
     copied = course.fill_work()
     if copied:
         console.say(f"{console.count(len(copied), 'lesson')} copied to {course.work}.")
@@ -77,6 +80,7 @@ def prepare(course: Course) -> None:
             console.say(f"Solutions to read afterwards, not run yet, are in {course.solutions}.")
     if older := about_older_copies(course.older_copies()):
         console.say(older)
+    return bool(copied)
 
 
 def jupyter_arguments(work: Path, port: int, start: str, browser: bool) -> list[str]:

@@ -28,9 +28,10 @@ from triton._C.libtriton import ir
 from triton.backends.compiler import GPUTarget
 from triton.compiler.code_generator import CodeGenerator
 from triton.compiler.errors import CompilationError
-from triton.runtime.jit import JITFunction, get_jit_fn_file_line
+from triton.runtime.jit import JITFunction
 
 from flashlearn.compiler import constructs, explain
+from flashlearn.compiler.definition import place_of_definition
 from flashlearn.interpreter.language import put_back
 from flashlearn.interpreter.specialization import TARGET, Specialization, backend, is_gluon, source_of
 from flashlearn.outcome import Place
@@ -154,7 +155,7 @@ def _note_positions(reached: mmap.mmap) -> None:
     def noting(self: Any, node: ast.AST) -> Any:
         line, own = getattr(node, "lineno", 0), not self.jit_fn.fn.__module__.startswith("triton.")
         if line and own:
-            file, first = get_jit_fn_file_line(self.jit_fn)
+            file, first = place_of_definition(self.jit_fn)
             words = f"{file}\n{first + line - 1}\n{self.jit_fn.fn.__name__}".encode()[:REACHED]
             reached[:] = words.ljust(REACHED, b"\0")
         return visit(self, node)
@@ -239,7 +240,7 @@ def _functions(error: BaseException) -> Iterator[JITFunction]:
 
 
 def _line_of(function: JITFunction, node: ast.AST | None) -> dict[str, Any]:
-    file, first = get_jit_fn_file_line(function)
+    file, first = place_of_definition(function)
     line = first + getattr(node, "lineno", 1) - 1
     return {"file": file, "line": line, "function": function.fn.__name__}
 

@@ -23,8 +23,8 @@ from pathlib import Path
 
 from flashlearn.machine import device
 
-PAIRS = {"2.11": "3.6", "2.13": "3.7", "2.14": "3.8", "2.15": "3.9"}
-"""Releases of torch, each with the triton it was published with; the course is tested on these pairs."""
+PAIRS = {"2.11": "3.6", "2.12": "3.7", "2.13": "3.7"}
+"""Releases of torch, each with the triton it was published with: the range that pyproject.toml declares."""
 
 PINNED = "torch 2.13.0 with triton 3.7.1"
 INSTALL = f"Install the pinned environment, {PINNED}: `make setup` in a clone, else with pip."
@@ -119,9 +119,14 @@ def _torch() -> tuple:
     found = _version("torch")
     if not found:
         return False, "not installed", INSTALL
-    if tuple(int(part) for part in found.split(".")[:2]) < (2, 11):
-        return False, found, f"The course needs torch 2.11 or newer. {INSTALL}"
+    if _release(found) < _release(min(PAIRS, key=_release)):
+        return False, found, f"The course needs torch {min(PAIRS, key=_release)} or newer. {INSTALL}"
     return True, found
+
+
+def _release(version: str) -> tuple[int, ...]:
+    """2.13.0 as (2, 13)."""
+    return tuple(int(part) for part in version.split(".")[:2])
 
 
 def _triton() -> tuple:
@@ -130,11 +135,21 @@ def _triton() -> tuple:
         return False, "not installed", INSTALL
     found = f"{triton} with torch {torch or '(missing)'}"
     expected = PAIRS.get(".".join(torch.split(".")[:2]))
-    if expected is None:
-        return None, found, f"The course was not tested with this pair; the pinned one is {PINNED}."
-    if triton.split(".")[:2] != expected.split("."):
+    if expected is None or _release(triton) not in map(_release, PAIRS.values()):
+        first, last = min(PAIRS, key=_release), max(PAIRS, key=_release)
+        known = f"torch {first} with triton {PAIRS[first]} to torch {last} with triton {PAIRS[last]}"
+        return None, found, f"This pair is outside what the course is made for, {known}. {INSTALL}"
+    if _release(triton) == _release(expected):
+        return True, f"{triton}, the version for torch {torch}"
+    if _bundles_triton():
         return False, found, f"torch {torch} needs triton {expected}. {INSTALL}"
-    return True, f"{triton}, the version for torch {torch}"
+    return True, f"{triton}; this build of torch asks for none, and the course works with it"
+
+
+def _bundles_triton() -> bool:
+    """Whether the installed torch asks for a triton: builds for CUDA do, builds for the CPU do not."""
+    wanted = importlib.metadata.requires("torch") or ()
+    return any(re.match(r"triton\b", requirement) for requirement in wanted)
 
 
 def _numpy() -> tuple:

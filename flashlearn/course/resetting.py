@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 from flashlearn.course.files import (
-    EXERCISE_CELL,
     Course,
     CourseError,
     Lesson,
@@ -23,6 +22,7 @@ from flashlearn.course.files import (
     unknown,
     unused,
 )
+from flashlearn.course.marked_cells import answering
 
 IN_JUPYTERLAB = (
     "If the notebook is open in JupyterLab, choose *Reload Notebook from Disk* in its File menu: what was "
@@ -112,11 +112,9 @@ def reset_exercise(course: Course, lesson: Lesson, name: str) -> Reset:
 
 
 def _cell(notebook: dict[str, Any], name: str) -> dict[str, Any] | None:
-    """The exercise's cell, by its id; one that was copied and pasted has only the name in its metadata."""
-    code = [cell for cell in notebook["cells"] if cell.get("cell_type") == "code"]
-    by_id = (cell for cell in code if cell.get("id") == f"{EXERCISE_CELL}{name}")
-    by_name = (cell for cell in code if cell.get("metadata", {}).get("exercise") == name)
-    return next(by_id, None) or next(by_name, None)
+    """The exercise's cell, by its id, its metadata or its function; None if there is none."""
+    at = answering(notebook["cells"], [name]).get(name)
+    return None if at is None else notebook["cells"][at]
 
 
 def _text(cell: dict[str, Any]) -> str:

@@ -217,6 +217,17 @@ def default() -> str:
     return "cuda" if has_gpu() else "cpu"
 
 
+def older_gpu_sentence() -> str:
+    """What a learner is told of a GPU that is too old to be used; "" if there is none."""
+    found = capability()
+    if found is None or found >= MIN_TARGET:
+        return ""
+    return (
+        f"The GPU here has compute capability {found // 10}.{found % 10}, and the course uses 8.0 and newer: "
+        "kernels run observed, on the processor."
+    )
+
+
 FP8_MIN_TARGET = 89
 """The first compute capability whose tensor cores multiply e4m3 and e5m2, twice as fast as fp16."""
 

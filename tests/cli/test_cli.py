@@ -373,6 +373,28 @@ def test_lab_opens_the_page_that_shows_the_way_until_lesson_00_is_begun(course, 
     assert "/lab/tree/00_tour.ipynb?" in run("lab").words
 
 
+def test_lessons_fills_a_folder_for_any_front_end_and_starts_nothing(course, started, tmp_path, monkeypatch):
+    few = {"00_tour": packaged_lessons.sources()["00_tour"]}
+    monkeypatch.setattr(packaged_lessons, "sources", lambda: few)
+    monkeypatch.delenv("FLASHLEARN_COURSE")
+    shown = run("lessons", str(tmp_path / "new" / "place"))
+    assert shown.code == 0 and not started
+    assert (tmp_path / "new/place/work/00_tour.ipynb").exists()
+    assert (tmp_path / "new/place/work/solutions/00_tour.ipynb").exists()
+    assert "1 lesson copied" in shown.words and sys.executable in shown.words
+    (tmp_path / "new/place/work/00_tour.ipynb").write_text("mine")
+    assert "All lessons are in" in run("lessons", str(tmp_path / "new" / "place")).words
+    assert (tmp_path / "new/place/work/00_tour.ipynb").read_text() == "mine"
+
+
+def test_lessons_without_a_folder_fills_the_course_s_own_and_a_file_is_no_folder(course, tmp_path):
+    (course.work / "00_tour.ipynb").unlink()
+    assert "1 lesson copied" in run("lessons").words and (course.work / "00_tour.ipynb").exists()
+    (tmp_path / "file").write_text("")
+    shown = run("lessons", str(tmp_path / "file"))
+    assert shown.code == 2 and "cannot be made" in shown.words
+
+
 def test_a_file_of_the_learner_s_with_the_page_s_name_is_left_alone(course, started):
     (course.work / "START.md").write_text("my notes")
     assert "/lab/tree/00_tour.ipynb?" in run("lab").words

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import tomllib
+from pathlib import Path
+
 import pytest
+from packaging.requirements import Requirement
+from packaging.version import Version
 
 from flashlearn.course import environment
 from flashlearn.machine import device
+
+ROOT = Path(__file__).parents[2]
 
 
 def check(name: str) -> environment.Check:
@@ -34,16 +41,44 @@ def test_whatever_is_not_right_comes_with_advice(monkeypatch):
     [
         ("2.11.0", "3.6.0", True),
         ("2.13.0", "3.7.1", True),
-        ("2.14.0", "3.8.0", True),
-        ("2.15.1", "3.9.0", True),
+        ("2.14.1", "3.8.0", None),
+        ("2.15.1", "3.9.0", None),
+        ("2.12.1", "3.7.0", True),
         ("2.13.0", "3.6.0", False),
         ("2.99.0", "3.9.0", None),
+        ("2.13.0", "3.8.0", None),
         ("2.13.0", "", False),
     ],
 )
 def test_torch_and_triton_are_looked_at_as_a_pair(monkeypatch, torch, triton, ok):
     versions(monkeypatch, torch=torch, triton=triton)
+    monkeypatch.setattr(environment, "_bundles_triton", lambda: True)
     assert check("triton").ok is ok
+
+
+def test_a_pair_outside_the_declared_range_is_said_in_a_sentence_with_the_range(monkeypatch):
+    versions(monkeypatch, torch="2.15.0", triton="3.9.0")
+    found = check("triton")
+    assert found.ok is None and found.found == "3.9.0 with torch 2.15.0"
+    assert "outside what the course is made for, torch 2.11 with triton 3.6 to torch 2.13" in found.advice
+
+
+def test_torch_s_cpu_build_which_asks_for_no_triton_works_with_every_triton_of_the_range(monkeypatch):
+    versions(monkeypatch, torch="2.13.0", triton="3.6.0")
+    monkeypatch.setattr(environment, "_bundles_triton", lambda: False)
+    assert check("triton").ok is True and "asks for none" in check("triton").found
+    versions(monkeypatch, torch="2.13.0", triton="3.9.0")
+    assert check("triton").ok is None
+
+
+def test_the_range_of_the_package_is_that_of_the_known_pairs():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    declared = {r.name: r.specifier for r in map(Requirement, project["dependencies"])}
+    for name, known in {"torch": set(environment.PAIRS), "triton": set(environment.PAIRS.values())}.items():
+        first, last = min(known, key=Version), max(known, key=Version)
+        beyond = f"{Version(last).major}.{Version(last).minor + 1}"
+        assert all(declared[name].contains(f"{version}.0") for version in known)
+        assert str(declared[name]) == f"<{beyond},>={first}"
 
 
 def test_a_missing_numpy_is_named(monkeypatch):

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import pytest
 import torch
 
+import flashlearn
 from flashlearn.machine import device
 from flashlearn.machine.device import GPUS, attainable, occupancy
 
@@ -106,3 +107,21 @@ def test_without_a_gpu_an_rtx_4090_is_shown_and_the_smallest_memory_counts(imagi
     imagined("", None, 0)
     assert device.present() is None and device.shown_targets() == (80, 89, 90)
     assert device.shared_per_block() == 99 * 1024
+
+
+def test_a_gpu_that_is_too_old_is_named_once_and_kernels_run_observed(monkeypatch, capsys):
+    monkeypatch.setattr(device, "capability", lambda: 75)
+    monkeypatch.setattr(device, "has_gpu", lambda: (device.capability() or 0) >= device.MIN_TARGET)
+    monkeypatch.delitem(vars(flashlearn), "DEVICE", raising=False)
+    assert flashlearn.DEVICE == flashlearn.DEVICE == "cpu"
+    said = capsys.readouterr().out
+    assert said == (
+        "The GPU here has compute capability 7.5, and the course uses 8.0 and newer: "
+        "kernels run observed, on the processor.\n"
+    )
+
+
+@pytest.mark.parametrize("found", [None, 80, 90])
+def test_nothing_is_said_without_a_gpu_and_of_one_that_is_used(monkeypatch, found):
+    monkeypatch.setattr(device, "capability", lambda: found)
+    assert device.older_gpu_sentence() == ""

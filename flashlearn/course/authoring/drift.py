@@ -8,6 +8,7 @@ from pathlib import Path
 
 from nbformat import NotebookNode
 
+from flashlearn.course import installed_cell
 from flashlearn.course.authoring import files, notebook
 from flashlearn.course.authoring.builder import stale_cells
 from flashlearn.course.authoring.execute import is_gpu
@@ -86,7 +87,7 @@ def _why_different(file: str, found: NotebookNode, differences: list[str], lesso
 
 def _differences(expected: NotebookNode, found: NotebookNode, lesson: LessonSource) -> list[str]:
     """Cell by cell, by id, in the words of the source's lines."""
-    places = {cell.id: _place(cell) for cell in lesson.cells}
+    places = {cell.id: _place(cell) for cell in lesson.cells} | {installed_cell.IDENTITY: "a missing package"}
     wanted = {cell.id: cell for cell in expected.cells}
     got: dict[str, NotebookNode] = {}
     differences = []

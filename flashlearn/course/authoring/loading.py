@@ -15,10 +15,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from flashlearn.course import installed_cell
 from flashlearn.course.authoring import notebook
 from flashlearn.course.authoring.regions import SourceError, without_magics
 from flashlearn.course.authoring.source import lesson_name, read_lesson
-from flashlearn.course.files import EXERCISE_CELL, CourseError
+from flashlearn.course.files import CourseError
+from flashlearn.course.marked_cells import answering, mark
 
 
 @dataclass(frozen=True)
@@ -39,7 +41,7 @@ def load_exercise(path: Path | str, name: str) -> Callable[..., Any]:
     the file has no such cell or the cell defines no such function, and any exception of the cells.
     """
     path = Path(path)
-    cells = _code_cells(path)
+    cells = _code_cells(path, name)
     own = [cell for cell in cells if cell.exercise == name]
     if not own:
         known = [cell.exercise for cell in cells if cell.exercise]
@@ -66,7 +68,8 @@ def _run(source: str, filename: str, module: types.ModuleType) -> None:
     exec(compile(text, filename, "exec", dont_inherit=True), vars(module))
 
 
-def _code_cells(path: Path) -> list[_Code]:
+def _code_cells(path: Path, wanted: str = "") -> list[_Code]:
+    """A file's code cells; of a notebook, `wanted` is also found by its function, where ids are gone."""
     if path.suffix == ".py":
         lesson = read_lesson(path.resolve(), path.resolve().parents[3])
         if lesson.problems:
@@ -75,12 +78,6 @@ def _code_cells(path: Path) -> list[_Code]:
     found = notebook.read(path)
     if found is None:
         raise CourseError(f"there is no notebook {path}")
-    return [
-        _Code(cell.source, cell.metadata.get("exercise") or _from_id(cell.get("id", "")))
-        for cell in found.cells
-        if cell.cell_type == "code"
-    ]
-
-
-def _from_id(identity: str) -> str:
-    return identity.removeprefix(EXERCISE_CELL) if identity.startswith(EXERCISE_CELL) else ""
+    code = [c for c in found.cells if c.cell_type == "code" and c.source.strip() != installed_cell.TEXT]
+    at = answering(code, [wanted]).get(wanted) if wanted else None
+    return [_Code(c.source, wanted if i == at else mark(c)) for i, c in enumerate(code)]

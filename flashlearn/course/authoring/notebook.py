@@ -15,6 +15,7 @@ from pathlib import Path
 import nbformat
 from nbformat import NotebookNode
 
+from flashlearn.course import installed_cell
 from flashlearn.course.authoring.source import LessonSource
 
 KERNEL = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
@@ -29,7 +30,11 @@ WIDGET = "application/vnd.jupyter.widget-view+json"
 
 
 def generate(lesson: LessonSource, solved: bool) -> NotebookNode:
-    """One of the lesson's two notebooks, without outputs."""
+    """One of the lesson's two notebooks, without outputs.
+
+    The learner's has a cell before its first code cell that says what to install if the package is missing.
+    It is no part of the lesson: neither of the fingerprints knows it.
+    """
     make = {"code": nbformat.v4.new_code_cell, "markdown": nbformat.v4.new_markdown_cell}
     cells = [
         make.get(cell.kind, nbformat.v4.new_raw_cell)(
@@ -37,6 +42,10 @@ def generate(lesson: LessonSource, solved: bool) -> NotebookNode:
         )
         for cell in lesson.cells
     ]
+    first = next((i for i, cell in enumerate(cells) if cell.cell_type == "code"), None)
+    if first is not None and not solved:
+        hidden = {"jupyter": {"source_hidden": True}}  # in JupyterLab a line with three dots
+        cells.insert(first, make["code"](installed_cell.TEXT, id=installed_cell.IDENTITY, metadata=hidden))
     notebook = nbformat.v4.new_notebook(
         cells=cells, metadata={"kernelspec": KERNEL, "language_info": LANGUAGE}
     )
@@ -47,7 +56,8 @@ def generate(lesson: LessonSource, solved: bool) -> NotebookNode:
 
 def fingerprint(cells: list[NotebookNode]) -> str:
     """A hash of all that is generated, without outputs: one that no longer matches was edited by hand."""
-    return _hash([[c.cell_type, c.get("id", ""), c.source, c.metadata] for c in cells])
+    own = [c for c in cells if c.get("id") != installed_cell.IDENTITY]
+    return _hash([[c.cell_type, c.get("id", ""), c.source, c.metadata] for c in own])
 
 
 def code_fingerprint(cells: list[NotebookNode]) -> str:

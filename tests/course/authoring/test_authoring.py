@@ -10,7 +10,7 @@ import nbformat
 import pytest
 from typer.testing import CliRunner
 
-from flashlearn.course import authoring
+from flashlearn.course import authoring, installed_cell
 from flashlearn.course.authoring import __main__ as command_line
 from flashlearn.course.authoring import builder, notebook
 from flashlearn.course.authoring.files import choose
@@ -134,8 +134,9 @@ class Course:
         return authoring.check(self.root, exercises)
 
     def cells(self, path: Path) -> list[nbformat.NotebookNode]:
-        """Those of the source; the first and the last, which link to other lessons, are left out."""
-        return notebook.read(path).cells[1:-1]
+        """Those of the source: without the links to other lessons and the cell about the installation."""
+        ends = notebook.read(path).cells[1:-1]
+        return [cell for cell in ends if cell.id != installed_cell.IDENTITY]
 
     def exercise(self, path: Path) -> nbformat.NotebookNode:
         return next(cell for cell in self.cells(path) if cell.id == "ex-row_sum")
@@ -173,7 +174,7 @@ def test_both_notebooks_are_valid_and_carry_nothing_of_jupytext(course):
         nbformat.validate(made)
         assert made.metadata.kernelspec.name == "python3"
         assert "jupytext" not in made.metadata
-        assert [dict(cell.metadata) for cell in made.cells[1:-1]] == [
+        assert [dict(cell.metadata) for cell in course.cells(path)] == [
             {},
             {},
             {"exercise": "row_sum"},
@@ -287,6 +288,19 @@ def test_check_finds_a_notebook_whose_links_are_older_than_the_lessons(built):
     built.add("02_rows", "# %% [markdown]\n# # Rows, again\n")
     whys = [stale.why for stale in built.check() if stale.file.endswith("00_tour.ipynb")]
     assert len(whys) == 2 and all("the source of line 7 differs" in why for why in whys)
+
+
+def test_only_the_learner_s_notebook_says_what_to_install_and_no_fingerprint_knows_that_cell(built):
+    learner, solved = notebook.read(built.learner), notebook.read(built.solved)
+    first = next(cell for cell in learner.cells if cell.cell_type == "code")
+    assert first.id == installed_cell.IDENTITY and first.source == installed_cell.TEXT
+    assert all(cell.id != installed_cell.IDENTITY for cell in solved.cells)
+    of_lesson = [cell for cell in learner.cells if cell is not first]
+    assert learner.metadata.flashlearn.built == notebook.fingerprint(of_lesson)
+    built.change(built.learner, lambda n: n["cells"].pop(learner.cells.index(first)))
+    assert [stale.why.split(": ")[1] for stale in built.check()] == [
+        "the cell of a missing package is missing"
+    ]
 
 
 def test_cells_with_equal_content_get_different_ids(course):
@@ -465,14 +479,19 @@ def test_check_finds_a_notebook_edited_by_hand_and_says_where_to_take_the_change
     )
 
 
+def own(n: dict, at: int) -> dict:
+    """A cell of a notebook's JSON by its place in both: the cell about the installation is not counted."""
+    return [cell for cell in n["cells"] if cell["id"] != installed_cell.IDENTITY][at]
+
+
 @pytest.mark.parametrize(
     ("edit", "why"),
     [
-        (lambda n: n["cells"].pop(3), "the cell of line 17 (ex-row_sum) is missing"),
-        (lambda n: n["cells"].append(dict(n["cells"][1], id="new", source="more")), "cell 8 (`more`) is not"),
-        (lambda n: n["cells"].append(n["cells"][1]), "cell 8 (`# A tour`) is not"),
+        (lambda n: n["cells"].remove(own(n, 3)), "the cell of line 17 (ex-row_sum) is missing"),
+        (lambda n: n["cells"].append(dict(n["cells"][1], id="new", source="more")), "(`more`) is not of"),
+        (lambda n: n["cells"].append(n["cells"][1]), "(`# A tour`) is not of"),
         (lambda n: n["cells"].reverse(), "the cells are in another order"),
-        (lambda n: n["cells"][4].update(metadata={}), "the metadata of line 30 differs"),
+        (lambda n: own(n, 4).update(metadata={}), "the metadata of line 30 differs"),
         (lambda n: n["cells"][1].update(cell_type="raw"), "the type of line 7 differs"),
     ],
     ids=["missing", "added", "doubled", "moved", "metadata", "type"],
@@ -674,6 +693,19 @@ def test_exercises_cells_are_listed_by_name(course):
     assert "TODO" in authoring.exercise_cells(course.learner)["row_sum"]
 
 
+def test_an_exercise_s_cell_without_id_and_metadata_is_found_by_its_function(course):
+    course.edit("import math\n", "import functools, math\n")
+    course.build()
+
+    def forget(n: dict) -> None:
+        for cell in n["cells"]:
+            cell.update(id=f"new{n['cells'].index(cell)}", metadata={})
+        own(n, 4)["source"] = "def row_sum(row): return 6"
+
+    course.change(course.learner, forget)
+    assert authoring.load_exercise(course.learner, "row_sum")([1]) == 6
+
+
 def test_an_unknown_exercise_is_refused_with_the_nearest_name(course):
     with pytest.raises(authoring.CourseError, match="no cell for row_sums: did you mean row_sum"):
         authoring.load_exercise(course.source, "row_sums")
@@ -682,7 +714,7 @@ def test_an_unknown_exercise_is_refused_with_the_nearest_name(course):
 def test_a_learner_s_cell_that_renames_the_function_is_told_so(course):
     course.edit("import math\n", "import functools, math\n")
     course.build()
-    course.change(course.learner, lambda n: n["cells"][3].update(source="def my_sum(row): return 0"))
+    course.change(course.learner, lambda n: own(n, 3).update(source="def my_sum(row): return 0"))
     with pytest.raises(authoring.CourseError, match="defines no function row_sum"):
         authoring.load_exercise(course.learner, "row_sum")
 

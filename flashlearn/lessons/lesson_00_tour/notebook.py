@@ -764,10 +764,11 @@ report
 #   twice counts twice. If some bytes are, a second column counts each of them *once* (*unique*): at least
 #   that much has to be moved. Where the two are far apart, programs read the same data again and again,
 #   and caches decide what that costs.
-# - **On a GPU**, the budget: your kernel, as Triton's compiler translates it for an A100 (sm_80) and an
-#   H100 (sm_90), for the types and constants given there. You need no GPU for that. *Registers* are per
-#   thread, at most 255. *Spilled* is what did not fit into them and goes to slower memory; it should be
-#   nothing. *Shared memory* and *occupancy* say how many programs one multiprocessor can hold at a time.
+# - **On a GPU**, the budget: your kernel, as Triton's compiler translates it for an A100 (sm_80), an
+#   H100 (sm_90) and your GPU, else an RTX 4090 (sm_89), for the types and constants given there. You need no
+#   GPU for that. *Registers* are per thread, at most 255. *Spilled* is what did not fit into them and goes to
+#   slower memory; it should be nothing. *Shared memory* and *occupancy* say how many programs one
+#   multiprocessor can hold at a time.
 #   Lesson 05 explains them; until then it is enough that nothing is spilled.
 #
 # **Predict:** the first case has 1000 elements in fp32, four bytes each. How many bytes does a right

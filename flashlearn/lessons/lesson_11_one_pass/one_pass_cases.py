@@ -14,10 +14,10 @@ from flashlearn.lessons.shared import quantities, readouts, reference
 from flashlearn.lessons.shared.attention_cases import (
     BF16,
     FP16,
-    NO_ALPHA,
     REAL_SIZES,
     TILE_EDGES,
     TIMING,
+    ZERO_QUERIES,
     attention_case,
     products_work,
     score_count,
@@ -44,7 +44,7 @@ def causal_case(case: Case) -> Case:
 
 COMMON = (
     attention_case(16, 16, 16, seed=1),
-    attention_case(1, 1, 16, B=3, H=2, data=NO_ALPHA, seed=2),
+    attention_case(1, 1, 16, B=3, H=2, data=ZERO_QUERIES, seed=2),
     attention_case(18, 18, 16, B=2, H=2, data="causal", seed=3),
     attention_case(64, 100, 32, data="causal", seed=4),
     attention_case(100, 64, 32, data="causal", seed=5),  # 36 queries see no key

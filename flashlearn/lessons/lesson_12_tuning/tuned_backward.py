@@ -18,7 +18,7 @@ from flashlearn.exercise import (
 from flashlearn.lessons.lesson_12_tuning.tuned_cases import COMMON, TIMED
 from flashlearn.lessons.shared import backward_cases, grouped, readouts, reference
 from flashlearn.lessons.shared import grouped_cases as cases
-from flashlearn.lessons.shared.attention_cases import NO_ALPHA, attention_case, score_count
+from flashlearn.lessons.shared.attention_cases import ZERO_QUERIES, attention_case, score_count
 from flashlearn.lessons.shared.attention_mistakes.causal_gradients import causal_only
 from flashlearn.lessons.shared.attention_mistakes.dkv import dkv
 from flashlearn.lessons.shared.attention_mistakes.dq import dq
@@ -154,7 +154,7 @@ tuned_backward = Exercise(
     signature="(q, k, v, o, do, lse, causal, alpha) -> (dq, dk, dv)",
     outputs=("dq", "dk", "dv"),
     inputs=cases.backward_inputs,
-    cases=(*COMMON, flagged(attention_case(1, 1, 16, B=2, H=3, data=NO_ALPHA, seed=23), False)),
+    cases=(*COMMON, flagged(attention_case(1, 1, 16, B=2, H=3, data=ZERO_QUERIES, seed=23), False)),
     judged=HowJudged(
         reference=grouped.backward(reference.attention_gradients),
         twins=tuple(map(grouped.backward, cases.BACKWARD_TWINS)),

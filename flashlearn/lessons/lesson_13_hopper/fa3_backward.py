@@ -24,7 +24,7 @@ from flashlearn.lessons.lesson_13_hopper.fa3_backward_edits import kernel
 from flashlearn.lessons.lesson_13_hopper.matrices import HOPPER
 from flashlearn.lessons.shared import backward_cases, readouts, reference, tiled_twins
 from flashlearn.lessons.shared import grouped_cases as cases
-from flashlearn.lessons.shared.attention_cases import BF16, FP16, NO_ALPHA, attention_case, score_count
+from flashlearn.lessons.shared.attention_cases import BF16, FP16, ZERO_QUERIES, attention_case, score_count
 from flashlearn.lessons.shared.attention_mistakes.causal_gradients import causal_only
 from flashlearn.lessons.shared.attention_mistakes.dkv import dkv
 from flashlearn.lessons.shared.attention_mistakes.dq import dq
@@ -209,7 +209,7 @@ TWINS = (
 
 CASES = (
     attention_case(64, 64, 64, dtype=FP16, seed=1),
-    attention_case(1, 1, 64, B=2, H=3, dtype=BF16, data=NO_ALPHA, seed=2),
+    attention_case(1, 1, 64, B=2, H=3, dtype=BF16, data=ZERO_QUERIES, seed=2),
     attention_case(130, 130, 64, dtype=BF16, data="causal", seed=3),  # two programs, three blocks of queries
     attention_case(100, 150, 64, H=2, dtype=FP16, data="causal", seed=4),
     attention_case(150, 70, 64, dtype=FP16, data="causal", seed=5),  # 80 queries see no key

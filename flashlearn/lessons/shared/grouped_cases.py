@@ -18,7 +18,12 @@ from torch.nn.attention import SDPBackend
 from flashlearn.exercise import Case, Grade, Inputs, Work
 from flashlearn.kernels import torch_attention
 from flashlearn.lessons.shared import backward_cases, grouped, quantities, reference, tiled_twins
-from flashlearn.lessons.shared.attention_cases import by_heads, heads_innermost, products_work
+from flashlearn.lessons.shared.attention_cases import (
+    ZERO_QUERIES,
+    by_heads,
+    heads_innermost,
+    products_work,
+)
 
 LAYOUTS = "three layouts"
 """Each of q, k, v and do is laid out in its own way."""
@@ -47,8 +52,9 @@ def forward_inputs(case: Case, generator: torch.Generator) -> Inputs:
     )
     if case.data == LAYOUTS:
         k, v = heads_innermost(k), v.mT.contiguous().mT
-    signs = {"negative alpha": -1.0, "alpha 0": 0.0}
-    alpha = signs.get(case.data, 1.0) / math.sqrt(sizes["D"])
+    if case.data == ZERO_QUERIES:
+        q = torch.zeros_like(q)
+    alpha = (-1 if case.data == "negative alpha" else 1) / math.sqrt(sizes["D"])
     return {"q": q, "k": k, "v": v, "causal": bool(sizes["causal"]), "alpha": alpha}
 
 

@@ -207,7 +207,7 @@ def for_dkv(dq: str, dkv: str) -> str:
 
 
 def lse_of_zero(formula: FaultyFormula) -> dict[str, Mistake]:
-    """A wrong test for queries that see nothing; a case with alpha 0 and a single key shows it."""
+    """A wrong test for queries that see nothing; a case whose Q is 0, with a single key, shows it."""
     return {
         "an LSE of 0 taken for none": Mistake(
             "A query whose LSE is 0 is taken for one that sees nothing, and its P is 0. Where no key is "

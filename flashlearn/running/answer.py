@@ -26,9 +26,10 @@ from torch.autograd.graph import saved_tensors_hooks
 from flashlearn.exercise import Exercise, Inputs, Kind
 from flashlearn.interpreter.deadline import Clock, deadline
 from flashlearn.interpreter.session import Session
+from flashlearn.interpreter.specialization import is_gluon
 from flashlearn.interpreter.torch_nan import TorchNanOrigin
 from flashlearn.machine import device
-from flashlearn.running import answer_source, compiled_run, observed_run, timing
+from flashlearn.running import answer_source, compiled_run, observed_run, timing, trial_process
 from flashlearn.running.answer_source import Section, join, sections
 from flashlearn.running.background_compiler import BackgroundCompiler
 from flashlearn.running.caller import Caller
@@ -206,6 +207,9 @@ class Here(Answer):
 
     @contextlib.contextmanager
     def compiling(self, draws: Sequence[Inputs]) -> Iterator[None]:
+        if any(is_gluon(launch.kernel) for launch in self.cache.variants.values()):
+            with contextlib.suppress(OSError):
+                trial_process.shared().start()  # it will be needed, and takes seconds
         with BackgroundCompiler(self._caller(), draws, device.capability()) as self._ahead:
             try:
                 yield

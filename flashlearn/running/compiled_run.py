@@ -22,7 +22,8 @@ from flashlearn.running.guard_zones import GuardedWatch, ZeroedWatch, guarded
 from flashlearn.running.launches import plain_launch
 from flashlearn.running.precompiler import Precompiler
 from flashlearn.running.run_modes import Compiled
-from flashlearn.running.trial_launches import RUNNING, STARTING, TrialLaunches
+from flashlearn.running.trial_launches import TrialLaunches
+from flashlearn.running.trial_process import RUNNING, STARTING
 from flashlearn.running.values import as_tuple, changed_inputs, plain, storage_of, storages
 
 if TYPE_CHECKING:
@@ -51,11 +52,12 @@ def prepared(
     with Precompiler(limit, ready, too_large) as precompiler:
         for inputs in draws:
             _rehearse(caller, inputs, precompiler.dry(), min(REHEARSAL, limit))
-    with TrialLaunches() as trials:
+    trials = TrialLaunches()
+    with precompiler.refusing():
         for inputs in draws if precompiler.saw_gluon else ():
             _rehearse(caller, inputs, trials.dry(), limit + STARTING + RUNNING)
-    with precompiler.refusing(), trials.refusing():
-        yield
+        with trials.refusing():
+            yield
 
 
 def _rehearse(caller: Caller, inputs: Inputs, dry: AbstractContextManager[None], limit: float) -> None:

@@ -11,6 +11,7 @@ import torch
 
 from flashlearn.compiler import packing
 from flashlearn.compiler.lowering import FrontEndRefusal, Lowering
+from flashlearn.compiler.parallel_lowering import ParallelLowering
 from flashlearn.exercise import Inputs
 from flashlearn.interpreter.dry_run import planned
 from flashlearn.interpreter.instrumentation import Instrumentation
@@ -40,8 +41,8 @@ class RunCache:
     jobs: dict[tuple, tuple[dict[str, Any] | None, str]] = field(default_factory=dict)
     kernels: list[Any] = field(default_factory=list)
     variants: dict[tuple, Specialization] = field(default_factory=dict)
-    lowers: Callable[[list[Specialization]], Lowering] = Lowering
-    lowering: Lowering | None = None
+    lowers: Callable[[list[Specialization]], Lowering | ParallelLowering] = ParallelLowering
+    lowering: Lowering | ParallelLowering | None = None
     returned: dict[int, torch.UntypedStorage] = field(default_factory=dict)
 
 

@@ -1,44 +1,34 @@
 """Compiled Gluon launches, each tried in a child process before it happens in this one.
 
-    >>> with TrialLaunches() as trials:
-    ...     with trials.dry():
-    ...         matmul(a, b)          # each Gluon launch happens in the child, which is killed if it hangs
+    >>> trials = TrialLaunches()
+    >>> with trials.dry():
+    ...     matmul(a, b)              # each Gluon launch happens in the child, which is killed if it hangs
     >>> with trials.refusing():
     ...     matmul(a, b)              # launches happen here; one that hung in the child raises KernelCrash
 
 Partitions that wait for one another may hang, and a kernel that hangs on a GPU takes its process with it.
 The observed run found no deadlock in the orders that it tried; here the compiled kernel is tried. A child
-process (`trial_child.py`) gets the kernel as text (flashlearn.compiler.packing) with copies of the tensors,
-launches it, and is killed if it does not answer in time. Launches that are alike are tried once.
+process (`trial_process.py`) gets what triton has compiled with copies of the tensors, launches it, and is
+killed if it does not answer in time. Launches that are alike are tried once.
 """
 
 from __future__ import annotations
 
 import contextlib
-import io
 import json
 import logging
-import select
-import subprocess
-import sys
-import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import torch
+from triton.compiler import CompiledKernel
 from triton.runtime.jit import JITFunction
 
-from flashlearn.compiler import packing
-from flashlearn.interpreter.arguments import bind, check_grid, describe_launch
+from flashlearn.interpreter.arguments import bind, check_grid
 from flashlearn.interpreter.errors import KernelCrash
-from flashlearn.interpreter.specialization import is_gluon, specialize
-from flashlearn.running.trial_child import HEAD
+from flashlearn.interpreter.specialization import is_gluon
+from flashlearn.running.trial_process import TrialProcess, shared
 
-COMMAND = (sys.executable, "-P", "-W", "ignore", "-m", "flashlearn.running.trial_child")
-STARTING = 120.0
-"""Seconds in which the process imports what it needs and compiles the kernel."""
-RUNNING = 10.0
-"""Seconds in which a launch ends: a kernel of a check takes milliseconds."""
 HUNG = (
     "The compiled `{name}` did not finish on this GPU within {seconds:g} s: its partitions wait for one "
     "another. In the observed run it finished. It was launched in a child process first, which was killed: "
@@ -49,23 +39,21 @@ _log = logging.getLogger("flashlearn.trials")
 
 
 class TrialLaunches:
-    """The child process, started with the first launch, and the results of trials. To be closed."""
+    """The results of trials in one child process, by default that of the session."""
 
-    def __init__(
-        self, command: Sequence[str] = COMMAND, starting: float = STARTING, running: float = RUNNING
-    ):
-        self.command, self.starting, self.running = tuple(command), starting, running
+    def __init__(self, process: TrialProcess | None = None):
+        self.process = process or shared()
         self.known: dict[str, str] = {}  # by launch: "", or why it must not happen
-        self._child: subprocess.Popen | None = None
 
     @contextlib.contextmanager
     def dry(self) -> Iterator[None]:
-        """Gluon launches inside the block happen in the child process, others do not; none raises."""
+        """Gluon launches inside the block happen in the child process, others do not; none hangs."""
+        launch = JITFunction.run
 
         def run(kernel: JITFunction, *args: Any, **kwargs: Any) -> None:
             if is_gluon(kernel) and not kwargs.get("warmup"):
                 with contextlib.suppress(KernelCrash):
-                    self.refuse(kernel, args, dict(kwargs))
+                    self.refuse(launch, kernel, args, dict(kwargs))
 
         with _replaced_run(run):
             yield
@@ -76,93 +64,72 @@ class TrialLaunches:
         if not any(self.known.values()):
             yield
             return
-        original = JITFunction.run
+        launch = JITFunction.run
 
         def run(kernel: JITFunction, *args: Any, **kwargs: Any) -> Any:
             if is_gluon(kernel) and not kwargs.get("warmup"):
-                self.refuse(kernel, args, dict(kwargs))
-            return original(kernel, *args, **kwargs)
+                self.refuse(launch, kernel, args, dict(kwargs))
+            return launch(kernel, *args, **kwargs)
 
         with _replaced_run(run):
             yield
 
-    def refuse(self, kernel: JITFunction, args: tuple, kwargs: dict[str, Any]) -> None:
-        """Try a launch, unless one like it was tried. Raises KernelCrash if it hangs."""
+    def refuse(
+        self, launch: Callable[..., Any], kernel: JITFunction, args: tuple, kwargs: dict[str, Any]
+    ) -> None:
+        """Try a launch, unless one like it was tried. Raises KernelCrash if it hangs.
+
+        `launch` is triton's own, which compiles the kernel here if it is not in triton's cache, and raises
+        what the launch itself will raise.
+        """
+        compiled = launch(kernel, *args, **{**kwargs, "warmup": True})
+        if not isinstance(compiled, CompiledKernel):
+            _log.warning("%s is not tried in a child process: nothing was compiled", kernel.fn.__name__)
+            return
         grid = kwargs.pop("grid")
         kwargs.pop("warmup", None)
-        values, options = bind(kernel.fn, args, kwargs)
+        values, _ = bind(kernel.fn, args, kwargs)
         shape = check_grid(grid, values)
-        bound = specialize(kernel, args, kwargs)
-        launch = describe_launch(kernel, kernel.fn, values, shape, options, bound)
-        try:
-            job = packing.pack(launch)
-        except packing.PackingError as error:
-            _log.warning("%s is not tried in a child process: %s", launch.name, error)
-            return
-        name = json.dumps([job, shape, [_signature(value) for value in values.values()]], sort_keys=True)
+        alike = [compiled.hash, shape, [_properties(value) for value in values.values()]]
+        name = json.dumps(alike, sort_keys=True)
         if name not in self.known:
-            given = {key: value for key, value in values.items() if key not in job["constexprs"]}
-            self.known[name] = self._try(launch.name, {"job": job, "grid": shape, "values": given})
+            self.known[name] = self._try(kernel.fn.__name__, _task(compiled, shape, values))
         if self.known[name]:
             raise KernelCrash(self.known[name])
 
     def _try(self, name: str, task: dict[str, Any]) -> str:
         """Why a launch must not happen; "" if it may. One that fails without hanging fails here again."""
-        packed = io.BytesIO()
-        torch.save(task, packed)
         try:
-            child = self._start()
-            child.stdin.write(HEAD.pack(packed.tell()) + packed.getvalue())
-            child.stdin.flush()
-            if self._line(self.starting) != "ready":
-                raise EOFError
-            answer = self._line(self.running)
+            answer = self.process.answer(task)
         except (OSError, EOFError):
             _log.warning("the process that tries launches ended, or could not be started")
-            self.close()
             return ""
-        if answer is None:
-            self.close()
-            return HUNG.format(name=name, seconds=self.running)
-        if answer != "done":
-            self.close()  # an error on a GPU stays with its process
-        return ""
+        return HUNG.format(name=name, seconds=self.process.running) if answer == "hung" else ""
 
-    def _start(self) -> subprocess.Popen:
-        if self._child is None:
-            self._child = subprocess.Popen(
-                self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0
-            )
-        return self._child
 
-    def _line(self, patience: float) -> str | None:
-        """A line from the child; None if none comes in time. Raises EOFError if the child is gone."""
-        until, line = time.monotonic() + patience, b""
-        while not line.endswith(b"\n"):
-            left = until - time.monotonic()
-            if left <= 0 or not select.select([self._child.stdout], [], [], left)[0]:
-                return None
-            piece = self._child.stdout.read(1)
-            if not piece:
-                raise EOFError
-            line += piece
-        return line.decode().strip()
+def _task(compiled: CompiledKernel, grid: Sequence[int], values: dict[str, Any]) -> dict[str, Any]:
+    """A launch as data: what was compiled, and its arguments in their order, without constants."""
+    source = compiled.src
+    types = [source.signature.get(name, "constexpr") for name in values]
+    return {
+        "files": dict(compiled.metadata_group),
+        "hash": compiled.hash,
+        "signature": dict(source.signature),
+        "constants": {path: _plain(value) for path, value in source.constants.items()},
+        "grid": tuple(grid),
+        "values": [_argument(*pair) for pair in zip(values.values(), types, strict=True)],
+    }
 
-    def close(self) -> None:
-        """End the process."""
-        child, self._child = self._child, None
-        if child is not None:
-            child.kill()
-            child.wait()
-            for pipe in (child.stdin, child.stdout):
-                with contextlib.suppress(OSError):
-                    pipe.close()
 
-    def __enter__(self) -> TrialLaunches:
-        return self
+def _argument(value: Any, type: Any) -> Any:
+    """An argument as the compiled kernel takes it: constants are part of the kernel."""
+    if isinstance(type, tuple):
+        return tuple(_argument(*pair) for pair in zip(value, type, strict=True))
+    return _plain(value) if type == "constexpr" else value
 
-    def __exit__(self, *_error: object) -> None:
-        self.close()
+
+def _plain(value: Any) -> Any:
+    return value if isinstance(value, bool | int | float | str) else None
 
 
 @contextlib.contextmanager
@@ -175,7 +142,7 @@ def _replaced_run(run: Callable[..., Any]) -> Iterator[None]:
         JITFunction.run = original
 
 
-def _signature(value: Any) -> Any:
+def _properties(value: Any) -> Any:
     """The properties of an argument that decide how a kernel runs, without a tensor's values."""
     value = getattr(value, "base", value)
     if isinstance(value, torch.Tensor):

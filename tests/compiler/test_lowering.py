@@ -12,6 +12,7 @@ from triton.runtime.jit import JITFunction
 
 from flashlearn.compiler import lowering
 from flashlearn.compiler.lowering import FrontEndRefusal, Lowering
+from flashlearn.compiler.parallel_lowering import ParallelLowering
 from flashlearn.interpreter.specialization import specialize
 from flashlearn.processes.forked import Forked
 from tests.compiler import python_kernels
@@ -140,6 +141,17 @@ def test_a_construct_is_refused_in_words_and_with_its_line_or_taken(name: str):
 def test_the_line_is_the_helpers_where_the_helper_is_refused():
     place = refusals()["returns_in_a_helpers_loop"].place
     assert (place.function, place.text.strip()) == ("return_in_a_loop", "if i == 1:")
+
+
+def test_several_front_ends_refuse_what_one_refuses_in_the_order_of_the_launches():
+    names = list(SAID)
+    with ParallelLowering([bound(name) for name in names], processes=3) as front_ends:
+        assert len(front_ends.parts) == 3
+        found = {names[refusal.variant]: refusal.sentence for refusal in front_ends.refusals()}
+    assert found == {name: refusal.sentence for name, refusal in refusals().items()}
+    assert list(found) == [name for name in names if name in found]
+    with ParallelLowering([]) as none:
+        assert none.refusals() == ()
 
 
 def test_a_front_end_that_fails_refuses_nothing_and_is_logged(monkeypatch, caplog):

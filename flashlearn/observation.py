@@ -29,6 +29,14 @@ class Caution:
         return self.sentence
 
 
+@dataclass(frozen=True)
+class Compiling:
+    """How far compiling has come: so many kernels are done, of so many that are known."""
+
+    done: int
+    kernels: int
+
+
 @dataclass
 class Traffic:
     """Bytes that moved between one tensor and the programs.

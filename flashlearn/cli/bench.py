@@ -47,10 +47,16 @@ def bench(
     only: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="NAME", help="With --memory or --architectures: only this exercise; repeatable."
+            metavar="NAME",
+            help="With --memory, --checks or --architectures: only this exercise; repeatable.",
         ),
     ] = None,
-    checks: Annotated[bool, typer.Option(hidden=True)] = False,
+    small: Annotated[
+        bool, typer.Option(help="Forward and backward of a problem so small that Python's time counts.")
+    ] = False,
+    checks: Annotated[
+        bool, typer.Option(help="How long each check takes with nothing compiled, and once more.")
+    ] = False,
 ) -> None:
     """Time attention beside torch's on the GPU; on a machine without one, how long verdicts take."""
     from flashlearn.machine.device import has_gpu
@@ -58,13 +64,16 @@ def bench(
     if checks:
         from flashlearn.course.first_check import main as cold
 
-        cold()
+        cold(only)
         return
     if tune:
         _tune()
         return
     if architectures:
         _everywhere(only)
+        return
+    if small:
+        _small()
         return
     if memory is not None:
         _within(memory, only)
@@ -92,10 +101,19 @@ def _tune() -> None:
     tuning.tune(console.say)
 
 
+def _small() -> None:
+    from flashlearn.bench import small_problems
+    from flashlearn.machine.device import has_gpu
+
+    if not has_gpu():
+        raise CourseError(NO_GPU)
+    console.out.print(small_problems.table(small_problems.measure()))
+
+
 def _within(gib: float, only: list[str] | None) -> None:
     from flashlearn.bench import limited_memory
-    from flashlearn.course.answers import solution
     from flashlearn.course.check import check
+    from flashlearn.course.right_answers import answer
     from flashlearn.lessons import all_exercises, find
     from flashlearn.machine.device import has_gpu
 
@@ -107,7 +125,7 @@ def _within(gib: float, only: list[str] | None) -> None:
         raise CourseError(f"{error}") from None
     exercises = [find(name) for name in only] if only else list(all_exercises().values())
     rows = limited_memory.run(
-        exercises, lambda one: check(one.name, solution(one), demo=True), console.err.print
+        exercises, lambda one: check(one.name, answer(one), demo=True), console.err.print
     )
     console.out.print(limited_memory.table(rows, gib))
     if not all(row.passed or row.status == "needs a GPU" for row in rows):

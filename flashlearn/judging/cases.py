@@ -20,7 +20,7 @@ from flashlearn.exercise import Case, Exercise, Inputs, Kind
 from flashlearn.interpreter.cautions import TF32
 from flashlearn.interpreter.deadline import deadline
 from flashlearn.interpreter.errors import TimeLimit
-from flashlearn.judging import gpu_acceptance, gpu_fit
+from flashlearn.judging import gpu_acceptance, gpu_fit, speed
 from flashlearn.judging.compiled_cases import Unfit, fitting_inputs, run_compiled, unfit_cautions
 from flashlearn.judging.draws import Draw, Draws
 from flashlearn.judging.return_values import (
@@ -33,6 +33,7 @@ from flashlearn.judging.return_values import (
 )
 from flashlearn.judging.tolerance import Truth
 from flashlearn.machine import device
+from flashlearn.observation import Compiling
 from flashlearn.outcome import Outcome, Status
 from flashlearn.running.answer import Answer, answering
 from flashlearn.running.crashes import describe_exception
@@ -57,12 +58,13 @@ def run(
     exercise: Exercise,
     answer: Answer | Callable[..., Any],
     compiled: bool | None = None,
-    watching: Callable[[Case], None] = lambda case: None,
+    watching: Callable[[Case | Compiling], None] = lambda case: None,
 ) -> list[Outcome]:
     """Outcomes of every case, in order; a stub or a time limit ends the run early.
 
     A slow kernel that is wrong in many cases skips the longest ones. `compiled` says whether passing kernels
-    are then run on the GPU (default: if there is one). `watching` is called with each case before it begins.
+    are then run on the GPU (default: if there is one). `watching` is called with each case before it begins,
+    and while kernels are compiled.
     """
     answer = answering(exercise, answer)
     refusal = _refuse(exercise, answer)
@@ -90,7 +92,7 @@ def _observed(
     exercise: Exercise,
     answer: Answer,
     drawn: Draws,
-    watching: Callable[[Case], None],
+    watching: Callable[[Case | Compiling], None],
     background: contextlib.ExitStack | None = None,
 ) -> list[Outcome]:
     """The observed cases. Once the first has passed, kernels are compiled in `background`, if given."""
@@ -107,16 +109,21 @@ def _observed(
         if outcomes[-1].status in TERMINAL_STATUSES:
             return outcomes
         if background is not None and len(outcomes) == 1 and outcomes[0].status is Status.PASS:
-            background.enter_context(answer.compiling(_launch_inputs(exercise, drawn)))
+            background.enter_context(answer.compiling(_launch_inputs(exercise, drawn), watching))
     return (
-        _accepted(exercise, answer, outcomes, drawn)
+        _accepted(exercise, answer, outcomes, drawn, background is not None)
         if all(o.status is Status.PASS for o in outcomes)
         else outcomes
     )
 
 
-def _accepted(exercise: Exercise, answer: Answer, outcomes: list[Outcome], drawn: Draws) -> list[Outcome]:
-    """Outcomes that all pass, after other numbers and, for a kernel, after what a GPU would say of it."""
+def _accepted(
+    exercise: Exercise, answer: Answer, outcomes: list[Outcome], drawn: Draws, compiling: bool
+) -> list[Outcome]:
+    """Outcomes that all pass, after other numbers and, for a kernel, after what a GPU would say of it.
+
+    While kernels are `compiling` for the GPU that is here, what can be known before is computed.
+    """
     kernel = exercise.kind is Kind.KERNEL
     gpu_acceptance.start_front_end(exercise, answer)
     with gpu_fit.asking(exercise, answer, drawn) if kernel else contextlib.nullcontext() as fitting:
@@ -126,6 +133,9 @@ def _accepted(exercise: Exercise, answer: Answer, outcomes: list[Outcome], drawn
         if kernel:
             again = functools.partial(run_observed, exercise, answer)
             outcomes = gpu_acceptance.examine(outcomes, again)
+            if compiling and device.has_gpu():
+                drawn.learn_roundings(tf32=has_caution(outcomes, TF32))
+                speed.ready_peers(exercise, answer)
             outcomes = gpu_acceptance.apply_refusals(answer, outcomes)
         return gpu_fit.with_cautions(exercise, outcomes, fitting)
 

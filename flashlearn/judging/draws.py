@@ -10,17 +10,20 @@ there, from the same seed: computing with their numbers would take seconds on a 
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 
 import torch
 
 from flashlearn.exercise import Case, Exercise, Inputs
 from flashlearn.interpreter.dispatch_mode import LightDispatchMode
-from flashlearn.judging.tolerance import Truth
+from flashlearn.judging.tolerance import Roundings, Truth
 from flashlearn.machine import device, memory
 
 CACHED_EXERCISES = 4
 """Number of exercises whose draws are cached."""
+REMEMBERED_ROUNDINGS = 500
+"""Number of cases for which it is remembered what rounding costs."""
 
 
 @dataclass(frozen=True)
@@ -56,8 +59,22 @@ class Draws:
             return kept
         given, key = self.inputs(case), (id(case), tf32)
         if key not in self._truths:
-            self._truths[key] = Truth(self.exercise, given, tf32)
+            self._truths[key] = truth = Truth(
+                self.exercise, given, tf32, _known_roundings(self.exercise, *key)
+            )
+            if case.gpu:
+                _remember_roundings(self.exercise, *key, truth.roundings())
         return Draw(given, self._truths[key])
+
+    def learn_roundings(self, tf32: bool = False) -> None:
+        """Find out now what rounding costs torch in the cases that only run on a GPU.
+
+        Those are the slowest references, and they are the same in each check. Nothing else is kept.
+        """
+        for case in self.exercise.cases:
+            if case.gpu and case.compiled and _known_roundings(self.exercise, id(case), tf32) is None:
+                memory.attempt(functools.partial(self.of, case, tf32))
+                self.forget(case)
 
     def forget(self, case: Case) -> None:
         """Drop a case's draw: a large one fills a GPU's memory."""
@@ -82,6 +99,21 @@ def _cached(exercise: Exercise, case: Case) -> Draw | None:
         given = inputs(exercise, case)
         draws[id(case)] = Draw(given, Truth(exercise, given))
     return draws[id(case)]
+
+
+_roundings: dict[tuple[int, int, bool], tuple[Exercise, Roundings]] = {}
+"""What rounding costs in cases that only run on a GPU, by exercise and case: a few numbers each."""
+
+
+def _known_roundings(exercise: Exercise, case: int, tf32: bool) -> Roundings | None:
+    kept, found = _roundings.get((id(exercise), case, tf32), (None, None))
+    return found if kept is exercise else None
+
+
+def _remember_roundings(exercise: Exercise, case: int, tf32: bool, found: Roundings) -> None:
+    if len(_roundings) >= REMEMBERED_ROUNDINGS:
+        _roundings.clear()
+    _roundings[id(exercise), case, tf32] = (exercise, found)  # a reference keeps the ids from being reused
 
 
 def inputs(exercise: Exercise, case: Case) -> Inputs:

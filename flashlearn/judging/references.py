@@ -120,6 +120,12 @@ def references(exercise: Exercise, inputs: Inputs, tf32: bool = False) -> Refere
     return References(expected, output_dtypes(exercise, native), tuple(twins))
 
 
+def exact(exercise: Exercise, parts: list[Inputs]) -> tuple[torch.Tensor, ...]:
+    """The outputs in fp64 alone, of inputs that were cut in parts."""
+    found = [as_tuple(exercise.reference(**convert(part, torch.float64))) for part in parts]
+    return found[0] if len(found) == 1 else tuple(torch.cat(outputs) for outputs in zip(*found, strict=True))
+
+
 def output_dtypes(exercise: Exercise, native: tuple[Any, ...]) -> tuple[torch.dtype, ...]:
     """The dtype of each output: as declared, else that of what the reference returns, `native`."""
     return tuple(

@@ -102,6 +102,21 @@ def measure(exercise: Exercise, answer: Answer | Callable[..., Any]) -> Timing:
     )
 
 
+_readied: set[int] = set()
+"""Exercises whose peers have run here."""
+
+
+def ready_peers(exercise: Exercise, answer: Answer) -> None:
+    """Call once what the answer will be timed beside: libraries take seconds for their first call."""
+    case = exercise.timed.case
+    if case is None or id(exercise) in _readied or not device.has_gpu():
+        return
+    _readied.add(id(exercise))
+    inputs, fits = memory.attempt(lambda: draws.inputs(exercise, case))
+    if fits:
+        answer.ready_peers(inputs)
+
+
 class NotTimed(Exception):
     """A call could not be timed; the message says why, in a sentence."""
 

@@ -14,7 +14,8 @@ sums in fp32 at least; a same-precision reference may round what kernels round (
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -26,6 +27,7 @@ from flashlearn.judging.references import (
     References,
     Rounding,
     entries_of,
+    exact,
     in_parts,
     largest_error,
     references,
@@ -41,22 +43,35 @@ MAX_KEPT_ELEMENTS = 1 << 22  # larger outputs are judged and then dropped
 RMS_MIN_ELEMENTS = 256  # with fewer elements the ratio of rms errors is mostly chance
 
 
+@dataclass(frozen=True)
+class Roundings:
+    """What the same-precision references of one draw have shown: their dtypes, and their errors by output."""
+
+    dtypes: tuple[torch.dtype, ...]
+    by_output: Mapping[int, Rounding]
+
+
 class Truth:
     """The reference outputs of one draw, and the error of plain torch at the same precision.
 
     `expected` is in fp64, `dtypes` are those of the learner's outputs. With `tf32`, for kernels whose fp32
     products run in TF32 on a GPU, plain torch also computes its products that way. Where the exercise knows
-    how large its references grow, large inputs are computed in parts.
+    how large its references grow, large inputs are computed in parts. Where the same draw's `known` roundings
+    are given, only `expected` is computed.
     """
 
-    def __init__(self, exercise: Exercise, inputs: Inputs, tf32: bool = False):
+    def __init__(
+        self, exercise: Exercise, inputs: Inputs, tf32: bool = False, known: Roundings | None = None
+    ):
         self.exercise = exercise
         self._allowed: dict[int, tuple[float, float]] = {}
-        self._rounding: dict[int, Rounding] = {}
+        self._rounding: dict[int, Rounding] = dict(known.by_output) if known is not None else {}
         self._references: References | None = None
         parts = in_parts(exercise, inputs)
         with full_precision():
-            if len(parts) == 1:
+            if known is not None:
+                self.expected, self.dtypes = exact(exercise, parts), known.dtypes
+            elif len(parts) == 1:
                 self._references = references(exercise, inputs, tf32)
                 self.expected, self.dtypes = self._references.expected, self._references.dtypes
             else:
@@ -93,9 +108,7 @@ class Truth:
         dtype = self.dtypes[index]
         if not dtype.is_floating_point:
             return 0.0, float("inf")
-        if index not in self._rounding:
-            self._rounding[index] = self._references.rounding(index, self._rms_counts(index))
-        found, eps = self._rounding[index], torch.finfo(dtype).eps
+        found, eps = self._rounding_of(index), torch.finfo(dtype).eps
         has_rms = self._rms_counts(index) and found.count >= RMS_MIN_ELEMENTS
         if dtype in FP8_DTYPES:  # rounded once to a coarse format, where truncation would double the error
             rms = RMS_FACTOR * max(found.noise) if has_rms else float("inf")
@@ -103,6 +116,16 @@ class Truth:
         atol = max(2 * found.step, 2 * eps * found.largest)  # a few numbers may happen to round exactly
         rms = RMS_FACTOR * max(found.noise) + 0.05 * eps * found.magnitude if has_rms else float("inf")
         return tolerance_factor(self.exercise) * max(found.errors, default=0.0) + atol, rms
+
+    def _rounding_of(self, index: int) -> Rounding:
+        if index not in self._rounding:
+            self._rounding[index] = self._references.rounding(index, self._rms_counts(index))
+        return self._rounding[index]
+
+    def roundings(self) -> Roundings:
+        """What rounding costs, for another truth of the same draw."""
+        floats = [index for index, dtype in enumerate(self.dtypes) if dtype.is_floating_point]
+        return Roundings(self.dtypes, {index: self._rounding_of(index) for index in floats})
 
     def judge(self, index: int, got: Any, **extra: Any) -> OutputCheck:
         """Compare one output of the learner's with the truth."""

@@ -5,12 +5,14 @@ They need no tensor descriptors, which take Python longer than such a problem ta
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import torch
 import triton
 from torch import Tensor
 from triton.runtime.jit import JITFunction
 
-from flashlearn.kernels.compiled_launches import Call, launch
+from flashlearn.kernels.compiled_launches import ALIGNMENT, Call, launch
 from flashlearn.kernels.delta import delta_preprocess_kernel
 from flashlearn.kernels.flash_backward_dkv import flash_dkv_causal_kernel, flash_dkv_kernel
 from flashlearn.kernels.flash_backward_dq import flash_dq_causal_kernel, flash_dq_kernel
@@ -44,7 +46,7 @@ def short_backward(
     """dQ, dK and dV as `dq_kernel` and `dkv_kernel` return them, with one delta for both."""
     lse = lse.contiguous()
     delta = torch.empty_like(lse)
-    dq, dk, dv = (torch.empty_like(t, memory_format=torch.contiguous_format) for t in (q, k, v))
+    dq, dk, dv = _gradients(q, k, v)
     strides = (q.stride(), k.stride(), v.stride(), o.stride(), do.stride())
     key = ("backward", causal, alpha, q.dtype, q.device, q.shape, k.shape, *strides)
     read = (q, k, v, do, lse, delta)
@@ -58,6 +60,13 @@ def short_backward(
 
     launch(key, (*read, o, dq, dk, dv), calls)
     return dq, dk, dv
+
+
+def _gradients(q: Tensor, k: Tensor, v: Tensor) -> Sequence[Tensor]:
+    """Memory for dQ, dK and dV: of one piece where they are alike, since asking for it takes long."""
+    if q.shape == k.shape == v.shape and q.nbytes % ALIGNMENT == 0:
+        return q.new_empty((3, *q.shape)).unbind()
+    return [torch.empty_like(t, memory_format=torch.contiguous_format) for t in (q, k, v)]
 
 
 def _forward(q: Tensor, k: Tensor, v: Tensor, o: Tensor, lse: Tensor, causal: bool, alpha: float) -> Call:

@@ -18,6 +18,7 @@ import time
 from typing import Any, TextIO
 
 from flashlearn.exercise import Case, Exercise
+from flashlearn.observation import Compiling
 from flashlearn.report import display
 
 PATIENCE = 2.0  # seconds until the line appears
@@ -46,11 +47,16 @@ class ProgressLine:
         """Whether a line may appear."""
         return self._thread is not None
 
-    def at(self, case: Case | None) -> None:
-        """The check has reached this case; with None, it has run all of them and looks for the mistake."""
+    def at(self, case: Case | Compiling | None) -> None:
+        """The check has reached this case; with None, it has run all of them and looks for the mistake.
+
+        With a `Compiling` it waits for the compiler.
+        """
         cases = [one.name for one in self.exercise.cases if not one.gpu]
         if case is None:
             self._progress = "All cases have run; looking for the mistake"
+        elif isinstance(case, Compiling):
+            self._progress = f"Compiling kernel {min(case.done + 1, case.kernels)} of {case.kernels}"
         elif case.name in cases:
             self._progress = f"Case {cases.index(case.name) + 1} of {len(cases)}: {case.name}"
 

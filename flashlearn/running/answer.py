@@ -29,6 +29,7 @@ from flashlearn.interpreter.session import Session
 from flashlearn.interpreter.specialization import is_gluon
 from flashlearn.interpreter.torch_nan import TorchNanOrigin
 from flashlearn.machine import device
+from flashlearn.observation import Compiling
 from flashlearn.running import answer_source, compiled_run, observed_run, timing, trial_process
 from flashlearn.running.answer_source import Section, join, sections
 from flashlearn.running.background_compiler import BackgroundCompiler
@@ -97,13 +98,21 @@ class Answer(abc.ABC):
     def run(self, inputs: Inputs, mode: RunMode) -> Evidence:
         """One call. What the function raises is in the evidence; only the user's interrupt comes through."""
 
-    def compiling(self, draws: Sequence[Inputs]) -> AbstractContextManager[Any]:
-        """Within the block, what is launched for these inputs is compiled in the background."""
+    def compiling(
+        self, draws: Sequence[Inputs], watching: Callable[[Compiling], None] = lambda progress: None
+    ) -> AbstractContextManager[Any]:
+        """Within the block, what is launched for these inputs is compiled in the background.
+
+        `watching` is called when that is waited for.
+        """
         return contextlib.nullcontext()
 
     def fitting(self, draws: Sequence[Drawing]) -> AbstractContextManager[Fitting | None]:
         """Within the block it is found out whether what is launched for these inputs fits every GPU."""
         return contextlib.nullcontext()
+
+    def ready_peers(self, inputs: Inputs) -> None:  # noqa: B027 - nothing to do elsewhere
+        """Call what the answer will be timed beside, so that its first call is not timed."""
 
     @abc.abstractmethod
     def prepared(self, draws: Sequence[Inputs], limit: float) -> AbstractContextManager[None]:
@@ -206,11 +215,13 @@ class Here(Answer):
             return Evidence(raised=answer_source.edit_failure(error))
 
     @contextlib.contextmanager
-    def compiling(self, draws: Sequence[Inputs]) -> Iterator[None]:
-        if any(is_gluon(launch.kernel) for launch in self.cache.variants.values()):
+    def compiling(
+        self, draws: Sequence[Inputs], watching: Callable[[Compiling], None] = lambda progress: None
+    ) -> Iterator[None]:
+        if self._launches_gluon():
             with contextlib.suppress(OSError):
                 trial_process.shared().start()  # it will be needed, and takes seconds
-        with BackgroundCompiler(self._caller(), draws, device.capability()) as self._ahead:
+        with BackgroundCompiler(self._caller(), draws, device.capability(), watching) as self._ahead:
             try:
                 yield
             finally:
@@ -223,10 +234,21 @@ class Here(Answer):
     def prepared(self, draws: Sequence[Inputs], limit: float) -> Iterator[None]:
         ready: set[str] = set()
         too_large: dict[str, int] = {}
+        complete, gluon = False, self._launches_gluon()
         if self._ahead is not None:
             ready, too_large = self._ahead.ready(min(limit, PATIENCE))
-        with compiled_run.prepared(self._caller(), draws, limit, ready, too_large):
+            complete = self._ahead.complete
+        with compiled_run.prepared(self._caller(), draws, limit, ready, too_large, complete, gluon):
             yield
+
+    def ready_peers(self, inputs: Inputs) -> None:
+        arguments = tuple(timing.on_default_device(inputs).values())
+        for peer in self.exercise.timed.contestants.values() if self.exercise is not None else ():
+            timing.ready(peer, arguments, needed=False)
+
+    def _launches_gluon(self) -> bool:
+        """Whether a run so far has launched a kernel in Gluon."""
+        return any(is_gluon(launch.kernel) for launch in self.cache.variants.values())
 
     def _caller(self, direct: bool = False, autograd: bool | None = None) -> Caller:
         """How the exercise calls its function. Exercises in plain torch run without autograd."""

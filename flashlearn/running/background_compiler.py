@@ -5,14 +5,15 @@
     ...     ready, too_large = compiler.ready(patience=20.0)
 
 A forked process calls the launcher with each draw's shapes, notes what it would launch, and has each
-distinct kernel compiled by a child process, unless a block of it needs more shared memory than it can have.
-Neither the GPU nor the learner's session is affected: what the launcher caches, what it raises, and a crash
-of the compiler end with these processes.
+distinct kernel compiled by a child process, the longest first, unless a block of it needs more shared memory
+than it can have. Neither the GPU nor the learner's session is affected: what the launcher caches, what it
+raises, and a crash of the compiler end with these processes.
 """
 
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -28,6 +29,7 @@ from flashlearn.exercise import Inputs
 from flashlearn.interpreter.dry_run import planned
 from flashlearn.interpreter.specialization import TARGET, Specialization, is_gluon, source_of
 from flashlearn.machine import device
+from flashlearn.observation import Compiling
 from flashlearn.processes.forked import Forked, fork
 from flashlearn.processes.limits import kill_group
 
@@ -40,10 +42,22 @@ PLAN = 2.0  # seconds for one call of the launcher, which launches nothing
 
 
 class BackgroundCompiler:
-    """The processes of one check. After the block they are killed, finished or not."""
+    """The processes of one check. After the block they are killed, finished or not.
 
-    def __init__(self, caller: Caller, draws: Sequence[Inputs], target: int | None):
+    `watching` is called while it is waited for. `complete` says, after that, that every launch of every draw
+    is known and compiled.
+    """
+
+    def __init__(
+        self,
+        caller: Caller,
+        draws: Sequence[Inputs],
+        target: int | None,
+        watching: Callable[[Compiling], None] = lambda progress: None,
+    ):
         """Start, if kernels are specialized here for the GPU of capability `target`; else do nothing."""
+        self.watching = watching
+        self.complete = False
         self._forked: Forked | None = None
         if target != TARGET:
             return
@@ -58,9 +72,19 @@ class BackgroundCompiler:
 
         The latter with the bytes of shared memory that a block needs. Waits up to `patience` seconds.
         """
-        answers = list(self._forked.answers(patience)) if self._forked is not None else []
-        too_large = dict(one for one in answers if not isinstance(one, str))
-        return {one for one in answers if isinstance(one, str)}, too_large
+        found: set[str] = set()
+        too_large: dict[str, int] = {}
+        kernels, all_planned = 0, False
+        for answer in self._forked.answers(patience) if self._forked is not None else ():
+            if isinstance(answer, str):
+                found.add(answer)
+            elif isinstance(answer, dict):
+                kernels, all_planned = answer["kernels"], answer["complete"]
+            else:
+                too_large.update([answer])
+            self.watching(Compiling(len(found) + len(too_large), kernels))
+        self.complete = all_planned and len(found) == kernels
+        return found, too_large
 
     def close(self) -> None:
         """End the processes."""
@@ -83,30 +107,46 @@ def key(launch: Specialization) -> str:
 
 
 def _work(caller: Caller, draws: Sequence[Inputs], limit: int, send: Callable[[Any], None]) -> None:
-    """In the forked process: plan every draw, and compile each new kernel in a child process."""
+    """In the forked process: plan every draw, say how many kernels there are, and compile each in a child."""
     os.setpgid(0, 0)
     torch.cuda.is_available = lambda: False  # CUDA cannot be used in a fork
-    running: dict[int, str] = {}
+    most = min(MOST, os.cpu_count() or 1)
     known: set[str] = set()
+    waiting: dict[str, Specialization] = {}
+    running: dict[int, str] = {}
+    complete = True
+
+    def start_longest() -> None:
+        name = max(waiting, key=lambda one: weight(waiting[one]))
+        running[_start(waiting.pop(name), limit, send)] = name
+
     for inputs in draws:
-        for launch in _plan(caller, inputs):
-            if (name := key(launch)) in known:
-                continue
-            known.add(name)
-            if len(running) >= min(MOST, os.cpu_count() or 1):
-                _wait_for_one(running, send)
-            running[_start(launch, limit, send)] = name
-    while running:
-        _wait_for_one(running, send)
+        plan = _plan(caller, inputs)
+        complete = complete and plan is not None and None not in plan
+        waiting |= {key(one): one for one in plan or () if one is not None and key(one) not in known}
+        known |= waiting.keys()
+        while waiting and len(running) < most:
+            start_longest()
+    send({"kernels": len(known), "complete": complete})
+    while waiting or running:
+        if len(running) >= most or not waiting:
+            _wait_for_one(running, send)
+        if waiting:
+            start_longest()
 
 
-def _plan(caller: Caller, inputs: Inputs) -> list[Specialization]:
-    """What the launcher launches; empty if it reads values, whose kernels the real run compiles."""
+def _plan(caller: Caller, inputs: Inputs) -> list[Specialization | None] | None:
+    """What the launcher launches; None if it reads values, whose kernels the real run compiles."""
     try:
-        launches = planned(caller.call, dict(inputs), PLAN)
+        return [one.specialised for one in planned(caller.call, dict(inputs), PLAN)]
     except BaseException:  # the observed run meets it too, and reports it
-        return []
-    return [one.specialised for one in launches if one.specialised is not None]
+        return None
+
+
+def weight(launch: Specialization) -> float:
+    """How long compiling takes, compared with others: tiles count, and products in fp32 are unrolled."""
+    sides = [value for value in launch.constexprs.values() if type(value) is int and value > 1]
+    return math.prod(sides) * (8 if "*fp32" in list(launch.signature.values())[:1] else 1)
 
 
 def _start(launch: Specialization, limit: int, send: Callable[[Any], None]) -> int:

@@ -40,6 +40,8 @@ def prepared(
     limit: float,
     ready: Set[str] = frozenset(),
     too_large: Mapping[str, int] | None = None,
+    all_ready: bool = False,
+    gluon: bool = False,
 ) -> Iterator[None]:
     """Compile what the launcher launches for these inputs; refuse launches on which the compiler crashed.
 
@@ -47,14 +49,15 @@ def prepared(
     that are known, with the bytes that a block needs.
 
     Gluon kernels are launched in a separate process first; those that do not end there are refused too.
-    `ready` are the keys of launches that are compiled already.
+    `ready` are the keys of launches that are compiled already; if that is `all_ready`, the launcher is not
+    asked again what it launches. `gluon` says that it is known to launch kernels in Gluon.
     """
     with Precompiler(limit, ready, too_large) as precompiler:
-        for inputs in draws:
+        for inputs in () if all_ready else draws:
             _rehearse(caller, inputs, precompiler.dry(), min(REHEARSAL, limit))
     trials = TrialLaunches()
     with precompiler.refusing():
-        for inputs in draws if precompiler.saw_gluon else ():
+        for inputs in draws if gluon or precompiler.saw_gluon else ():
             _rehearse(caller, inputs, trials.dry(), limit + STARTING + RUNNING)
         with trials.refusing():
             yield

@@ -40,17 +40,22 @@ def time_with_peers(
 
 
 def _timed(function: Callable[..., Any], caller: Caller, exercise: Exercise, inputs: Inputs) -> Evidence:
-    where = device.default()
-    inputs = {k: v.to(where) if isinstance(v, torch.Tensor) else v for k, v in inputs.items()}
+    inputs = on_default_device(inputs)
     arguments = tuple(inputs.values())
     asked = partial(caller.call, inputs) if exercise.judged.call else partial(function, *arguments)
     found = {
-        name: _ready(peer, arguments, needed=name in _needed(exercise))
+        name: ready(peer, arguments, needed=name in _needed(exercise))
         for name, peer in exercise.timed.contestants.items()
     }
     peers = {name: call for name, call in found.items() if call is not None}
     own, *others = _figures([asked, *peers.values()])
     return Evidence(own=own, peers=dict(zip(peers, others, strict=True)))
+
+
+def on_default_device(inputs: Inputs) -> Inputs:
+    """The inputs with their tensors on the GPU, if there is one."""
+    where = device.default()
+    return {k: v.to(where) if isinstance(v, torch.Tensor) else v for k, v in inputs.items()}
 
 
 def _figures(calls: list[Callable[[], Any]]) -> list[Measurement]:
@@ -65,7 +70,7 @@ def _needed(exercise: Exercise) -> set[str]:
     return {*first, *(grade.peer for grade in exercise.timed.grades)}
 
 
-def _ready(
+def ready(
     peer: Callable[..., Any] | Prepared, arguments: tuple[Any, ...], needed: bool
 ) -> Callable[[], Any] | None:
     """A peer's call, made once; None if it is not available.

@@ -1,9 +1,9 @@
 """The process in which a launch is tried: it reads tasks from stdin, and answers with a word on a line.
 
-A task is what `trial_launches.py` saved: the files of a compiled kernel, the grid, and the arguments with
-their tensors. "up" means that torch and the context of the GPU are there, "ready" that the kernel of a task is
-loaded, "done" that it has completed on the GPU, and "failed" that something raised, which the launch itself
-will report. What it computes is dropped. The process ends with its stdin, and after a long time without tasks.
+A task is what `trial_launches.py` saved: the files of a compiled kernel, the grid, and the arguments. "up"
+means that torch and the context of the GPU are there, "ready" that the kernel of a task is loaded, "done"
+that it has completed on the GPU, and "failed" that something raised, which the launch itself will report.
+What it computes is dropped. The process ends with its stdin, or if no task comes for long.
 """
 
 from __future__ import annotations

@@ -316,7 +316,7 @@ def test_kernels_are_compiled_beside_the_observed_run_once_the_first_case_has_pa
 
     class Watched(Here):
         @contextlib.contextmanager
-        def compiling(self, draws):
+        def compiling(self, draws, watching):
             seen.append(("begins", len(draws)))
             yield
             seen.append(("ends", self.taken > 0))

@@ -283,3 +283,24 @@ def _size(exercise: Exercise, given) -> int:
     if exercise.judged.grows is not None:
         return exercise.judged.grows(given)
     return sum(value.numel() for value in given.values() if isinstance(value, torch.Tensor))
+
+
+def test_what_rounding_costs_is_known_in_the_next_check_and_the_verdict_is_the_same(monkeypatch):
+    """Large cases only: their same-precision references are the slowest part of judging them."""
+    exercise = dataclasses.replace(ROW_SUM, cases=(dataclasses.replace(ROW_SUM.cases[0], gpu=True),))
+    (case,), calls = exercise.cases, []
+
+    def twin(x):
+        calls.append(1)
+        return exercise.judged.twins[0](x)
+
+    judged = dataclasses.replace(exercise.judged, twins=(twin,))
+    counted = dataclasses.replace(exercise, judged=judged)
+    learnt = draws.Draws(counted)
+    learnt.learn_roundings()
+    assert calls == [1] and not learnt._truths and not learnt._inputs
+    again = draws.Draws(counted).of(case).truth
+    assert calls == [1]
+    whole = Truth(counted, draws.inputs(counted, case))
+    assert again.allowed(0) == whole.allowed(0) and again.dtypes == whole.dtypes
+    assert torch.equal(again.expected[0], whole.expected[0])

@@ -9,6 +9,7 @@ import pytest
 
 import flashlearn
 from flashlearn.lessons import find
+from flashlearn.observation import Compiling
 from flashlearn.report import display, progress_line
 from flashlearn.report.progress_line import ProgressLine
 
@@ -60,6 +61,9 @@ def test_it_says_which_case_and_how_to_stop_and_leaves_nothing(monkeypatch):
     with ProgressLine(EXERCISE, patience=0.0) as line:
         line.at(EXERCISE.cases[2])
         until(lambda: "Case 3 of" in terminal.getvalue())
+        assert "Case 3" in line.text(3.0)
+        line.at(Compiling(2, 8))
+        assert line.text(3.0).startswith("Compiling kernel 3 of 8 … 3 s.")
         line.at(None)
         until(lambda: "looking for the mistake" in terminal.getvalue())
     assert EXERCISE.cases[2].name in terminal.getvalue() and "Ctrl-C" in terminal.getvalue()

@@ -5,6 +5,7 @@ No GPU is needed: triton compiles for one that is not here, and a dry run launch
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import signal
 
@@ -20,11 +21,14 @@ from triton.runtime.jit import JITFunction
 
 from flashlearn.course.answers import solution as exercise_solution
 from flashlearn.interpreter import route
+from flashlearn.interpreter.dry_run import planned
 from flashlearn.interpreter.errors import KernelCrash
 from flashlearn.interpreter.specialization import TARGET
 from flashlearn.lessons import find
+from flashlearn.observation import Compiling
+from flashlearn.running import compiled_run
 from flashlearn.running.answer import Here
-from flashlearn.running.background_compiler import BackgroundCompiler
+from flashlearn.running.background_compiler import BackgroundCompiler, weight
 from flashlearn.running.guard_zones import ZeroedWatch
 from flashlearn.running.precompiler import Precompiler
 
@@ -167,9 +171,11 @@ def test_what_was_compiled_ahead_is_not_compiled_again(monkeypatch):
     answer = Here(exercise_solution(exercise), exercise)
     draws = [exercise.inputs(case, case.generator()) for case in exercise.cases if not case.gpu]
     draws = [inputs for inputs in draws if aligned(inputs)]  # as copies between guard zones are
-    with BackgroundCompiler(answer._caller(), draws, TARGET) as ahead:
+    said: list[Compiling] = []
+    with BackgroundCompiler(answer._caller(), draws, TARGET, said.append) as ahead:
         ready, too_large = ahead.ready(patience=60)
-    assert len(ready) >= 3 and too_large == {}
+    assert len(ready) >= 3 and too_large == {} and ahead.complete
+    assert said[-1] == Compiling(len(ready), len(ready))
     with Precompiler(patience=60, ready=ready) as precompiler, precompiler.dry():
         for inputs in draws:
             answer.function(*inputs.values())
@@ -178,6 +184,28 @@ def test_what_was_compiled_ahead_is_not_compiled_again(monkeypatch):
         for inputs in draws:
             answer.function(*inputs.values())
     assert len(precompiler.futures) == len(ready)  # as many as triton tells apart
+
+
+def test_a_launcher_whose_kernels_are_all_compiled_is_not_asked_again_what_it_launches(monkeypatch):
+    monkeypatch.setattr(compiled_run, "guarded", lambda inputs, watch: inputs)
+    exercise, calls = find("scaled_add"), []
+    caller = Here(lambda a, x, y: calls.append(1), exercise)._caller()
+    draws = [exercise.inputs(exercise.cases[0], exercise.cases[0].generator())]
+    for all_ready, asked in ((True, 0), (False, 1)):
+        with compiled_run.prepared(caller, draws, 1.0, all_ready=all_ready):
+            assert len(calls) == asked
+
+
+def test_the_kernel_that_takes_longest_is_compiled_first():
+    exercise = find("scaled_add")
+    answer = Here(exercise_solution(exercise), exercise)
+    inputs = exercise.inputs(exercise.cases[0], exercise.cases[0].generator())
+    (small,) = [one.specialised for one in planned(answer._caller().call, inputs, 10.0)]
+    large = dataclasses.replace(small, constexprs={path: 2 * n for path, n in small.constexprs.items()})
+    half = {name: "*fp16" if type == "*fp32" else type for name, type in small.signature.items()}
+    first = dict.fromkeys([*half][:1], "*fp16")
+    assert weight(large) > weight(small)
+    assert weight(dataclasses.replace(small, signature={**first, **half})) <= weight(small)
 
 
 def test_a_launcher_that_raises_or_looks_at_data_is_left_to_the_real_run():
@@ -192,6 +220,6 @@ def test_a_launcher_that_raises_or_looks_at_data_is_left_to_the_real_run():
 
     for launcher in (looks, ends):
         with BackgroundCompiler(Here(launcher, exercise)._caller(), [inputs], TARGET) as ahead:
-            assert ahead.ready(patience=60) == (set(), {})
+            assert ahead.ready(patience=60) == (set(), {}) and not ahead.complete
     with BackgroundCompiler(Here(looks, exercise)._caller(), [inputs], None) as ahead:  # no GPU that it knows
         assert ahead.ready(patience=60) == (set(), {})

@@ -150,7 +150,7 @@ dq_without_delta = Exercise(
         quantities=without_delta_quantities,
     ),
     timed=HowTimed(
-        peer=without_delta.dq_in_torch,
+        peer=without_delta.dq_in_torch_by_parts,
         peer_name="dq_in_torch",
         case=TIMING,
     ),

@@ -16,6 +16,7 @@ import triton.language as tl
 from torch import Tensor
 
 from flashlearn.lessons.shared.faulty_formulas.faults import NONE, Faults, Tile, tiled
+from flashlearn.machine.memory import spans
 
 __all__ = ["dq_in_torch", "dq_without_delta", "in_one_scan"]
 
@@ -94,6 +95,13 @@ def dq_in_torch(q: Tensor, k: Tensor, v: Tensor, do: Tensor, lse: Tensor, alpha:
     p, dp = torch.exp(alpha * q_ @ k_.mT - lse_.unsqueeze(-1)), do_ @ v_.mT
     ds = p * (dp - (p * dp).sum(dim=-1, keepdim=True))
     return (alpha * ds @ k_).to(q.dtype)
+
+
+def dq_in_torch_by_parts(q: Tensor, k: Tensor, v: Tensor, do: Tensor, lse: Tensor, alpha: float) -> Tensor:
+    """The same for some entries of the batch at a time: S, P, dP and dS of all of them take gigabytes."""
+    parts = spans(q.shape[0], q.shape[0] * q.shape[1] * q.shape[2] * k.shape[2])
+    given = ([t[part] for t in (q, k, v, do, lse)] for part in parts)
+    return torch.cat([dq_in_torch(*tensors, alpha) for tensors in given])
 
 
 @tiled(

@@ -18,6 +18,7 @@ from torch import Tensor
 from flashlearn.lessons.shared import reference
 
 TILES = 16  # along the longer side, at most: a twin of a long case must not take long itself
+TILES_ON_A_GPU = 4  # there each operation takes Python longer than the GPU, and two loops make 256 of each
 
 
 def gradients_in_tiles(
@@ -154,5 +155,6 @@ def _wide(x: Tensor) -> Tensor:
 
 def _blocks(q: Tensor, k: Tensor, which: Tensor) -> list[slice]:
     """Slices along S of `which`, 16 long, or longer where that were more than TILES along q or k."""
-    block = max(16, -(-max(q.shape[-2], k.shape[-2]) // TILES))
+    most = TILES_ON_A_GPU if q.is_cuda else TILES
+    block = max(16, -(-max(q.shape[-2], k.shape[-2]) // most))
     return [slice(start, start + block) for start in range(0, which.shape[-2], block)]

@@ -14,6 +14,7 @@ from flashlearn.judging.references import convert, largest_error
 from flashlearn.judging.tolerance import Truth
 from flashlearn.kernels import flash_backward_dq as kernels
 from flashlearn.kernels.delta import delta_preprocess
+from flashlearn.lessons.lesson_07_dq import without_delta
 from flashlearn.lessons.lesson_07_dq.dq_kernel import dq_kernel
 from flashlearn.lessons.lesson_07_dq.dq_kernel_causal import dq_kernel_causal
 from flashlearn.lessons.lesson_07_dq.dq_without_delta import LIFTED
@@ -25,6 +26,7 @@ from flashlearn.lessons.shared import backward_pictures as pictures
 from flashlearn.lessons.shared import reference
 from flashlearn.lessons.shared.attention_cases import FP16, attention_case
 from flashlearn.lessons.shared.faulty_formulas.gradients import dq_scan
+from flashlearn.machine import memory
 from flashlearn.outcome import Status
 from flashlearn.running.values import as_tuple
 from tests.reviewing import reviewed
@@ -286,3 +288,13 @@ def test_with_more_keys_than_a_tile_the_three_sums_agree_with_the_usual_kernel()
     del given["o"]
     for mine in (dq_without_delta(**given), in_one_scan(**given), dq_in_torch(**given)):
         torch.testing.assert_close(mine, usual, rtol=0, atol=2e-6)
+
+
+def test_the_timed_peer_of_dq_without_delta_computes_the_same_in_parts(monkeypatch):
+    """All of its matrices at once would take more of a GPU's memory than any answer."""
+    monkeypatch.setattr(memory, "PART_ELEMENTS", 2 * 8 * 8)
+    generator = torch.Generator().manual_seed(0)
+    q, k, v, do = (torch.randn(5, 1, 8, 4, generator=generator) for _ in range(4))
+    lse = torch.randn(5, 1, 8, generator=generator)
+    parts = without_delta.dq_in_torch_by_parts(q, k, v, do, lse, 0.5)
+    torch.testing.assert_close(parts, dq_in_torch(q, k, v, do, lse, 0.5))

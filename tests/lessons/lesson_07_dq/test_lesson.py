@@ -14,13 +14,17 @@ from flashlearn.judging.references import convert, largest_error
 from flashlearn.judging.tolerance import Truth
 from flashlearn.kernels import flash_backward_dq as kernels
 from flashlearn.kernels.delta import delta_preprocess
-from flashlearn.lessons.lesson_07_dq import without_delta
 from flashlearn.lessons.lesson_07_dq.dq_kernel import dq_kernel
 from flashlearn.lessons.lesson_07_dq.dq_kernel_causal import dq_kernel_causal
 from flashlearn.lessons.lesson_07_dq.dq_without_delta import LIFTED
 from flashlearn.lessons.lesson_07_dq.dq_without_delta import dq_without_delta as without_delta
 from flashlearn.lessons.lesson_07_dq.faulty_kernels import faulty_dq
-from flashlearn.lessons.lesson_07_dq.without_delta import dq_in_torch, dq_without_delta, in_one_scan
+from flashlearn.lessons.lesson_07_dq.without_delta import (
+    dq_in_torch,
+    dq_in_torch_by_parts,
+    dq_without_delta,
+    in_one_scan,
+)
 from flashlearn.lessons.shared import backward_cases as backward
 from flashlearn.lessons.shared import backward_pictures as pictures
 from flashlearn.lessons.shared import reference
@@ -296,5 +300,5 @@ def test_the_timed_peer_of_dq_without_delta_computes_the_same_in_parts(monkeypat
     generator = torch.Generator().manual_seed(0)
     q, k, v, do = (torch.randn(5, 1, 8, 4, generator=generator) for _ in range(4))
     lse = torch.randn(5, 1, 8, generator=generator)
-    parts = without_delta.dq_in_torch_by_parts(q, k, v, do, lse, 0.5)
+    parts = dq_in_torch_by_parts(q, k, v, do, lse, 0.5)
     torch.testing.assert_close(parts, dq_in_torch(q, k, v, do, lse, 0.5))

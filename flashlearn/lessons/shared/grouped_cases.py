@@ -54,7 +54,8 @@ def forward_inputs(case: Case, generator: torch.Generator) -> Inputs:
         k, v = heads_innermost(k), v.mT.contiguous().mT
     if case.data == ZERO_QUERIES:
         q = torch.zeros_like(q)
-    alpha = (-1 if case.data == "negative alpha" else 1) / math.sqrt(sizes["D"])
+    signs = {"negative alpha": -1.0, "alpha 0": 0.0}
+    alpha = signs.get(case.data, 1.0) / math.sqrt(sizes["D"])
     return {"q": q, "k": k, "v": v, "causal": bool(sizes["causal"]), "alpha": alpha}
 
 

@@ -33,18 +33,20 @@ from flashlearn.observation import Place
 SECONDS = 5.0
 
 
-def spread(inputs: dict[str, Any], sizes: dict[str, int]) -> dict[str, Any]:
+def spread(inputs: dict[str, Any], sizes: dict[str, int], heads_outermost: bool = False) -> dict[str, Any]:
     """Inputs of a small case with tensors without memory, [B, H, S, D] with the strides of `sizes`.
 
-    B, H and D are the real ones, S is the small case's, so that no loop gets longer. Tensors of three
-    dimensions are [B, H, S] without gaps; what is no such tensor stays as it is.
+    B, H and D are the real ones, S is the small case's, so that no loop gets longer. With `heads_outermost`
+    they are [H, B, S, D] in memory. Tensors of three dimensions are [B, H, S] without gaps; what is no such
+    tensor stays as it is.
     """
     batch, heads, width = sizes["B"], sizes["H"], sizes["D"]
     far: dict[str, Any] = {}
     for name, value in inputs.items():
         if isinstance(value, torch.Tensor) and value.ndim == 4:
             row = sizes["S"] * width
-            shape, strides = (batch, heads, value.shape[2], width), (heads * row, row, width, 1)
+            outer = (row, batch * row) if heads_outermost else (heads * row, row)
+            shape, strides = (batch, heads, value.shape[2], width), (*outer, width, 1)
             far[name] = torch.empty_strided(shape, strides, dtype=value.dtype, device="meta")
         elif isinstance(value, torch.Tensor) and value.ndim == 3:
             far[name] = torch.empty((batch, heads, value.shape[2]), dtype=value.dtype, device="meta")

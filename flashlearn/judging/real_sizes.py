@@ -70,6 +70,8 @@ def large_inputs(exercise: Exercise) -> Iterator[tuple[Inputs, str]]:
     if not gaps and sizes:
         words = ", ".join(f"{name} {size}" for name, size in sizes.items())
         yield spread(exercise.inputs(case, case.generator()), sizes), f"At real sizes ({words})"
+        far = spread(exercise.inputs(case, case.generator()), sizes, heads_outermost=True)
+        yield far, f"At real sizes ({words}) and with the heads outermost in memory,"
         return
     case = dataclasses.replace(case, sizes={**case.sizes, **sizes})
     for key, gap in gaps.items():

@@ -8,6 +8,7 @@ import flashlearn
 from flashlearn.course.answers import solution
 from flashlearn.judging.real_sizes import check_grid_axes, check_offset_range
 from flashlearn.kernels import bias_gradient as bias
+from flashlearn.kernels import flash_backward_dkv as dkv
 from flashlearn.kernels import flash_forward as forward
 from flashlearn.kernels import matmul, softmax
 from flashlearn.lessons import find
@@ -39,6 +40,11 @@ NARROW_AND_WRONG = variant(
     softmax.softmax_forward,
     softmax.softmax_forward_kernel,
     edits=((".to(tl.int64)", ""), ("tl.exp(", "tl.exp2(")),
+)
+NARROW_HEADS = variant(
+    dkv.dkv_kernel_causal,
+    dkv.flash_dkv_causal_kernel,
+    edits=(("h = tl.program_id(1).to(tl.int64)", "h = tl.program_id(1)"),),
 )
 ONE_AXIS = variant(
     forward.flash_forward,
@@ -77,6 +83,11 @@ def test_nothing_is_added_to_a_mistake_beside_indices_of_64_bits():
     edits = (("tl.exp(", "tl.exp2("),)
     wrong = variant(softmax.softmax_forward, softmax.softmax_forward_kernel, edits=edits)
     assert "Besides" not in str(flashlearn.check("softmax_forward", wrong, demo=True))
+
+
+def test_a_head_of_32_bits_fails_where_the_heads_are_outermost_in_memory():
+    caution = check_offset_range(find("dkv_kernel_causal"), Here(NARROW_HEADS))
+    assert "heads outermost" in caution.sentence and "4026531840 in 32 bits" in caution.sentence
 
 
 @pytest.mark.parametrize("name", NARROW)

@@ -177,6 +177,8 @@ def with_first_divergence(search: Search) -> Finding | None:
     if departed is None or finding is None:
         return departed
     if _is_vague(finding):
+        if finding.partial:
+            return departed  # what is said of some outputs would be said beside a line that explains others
         return replace(departed, kind=DepartureAndPlace((departed, finding)))
     return replace(finding, kind=WithItsLine((finding, departed)), place=departed.place)
 

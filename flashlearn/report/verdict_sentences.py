@@ -105,7 +105,8 @@ def _compare(result: CheckResult) -> str:
     failing = [o for o in result.outcomes if o.status is Status.WRONG]
     if len(failing) < 2:
         return NEXT_STEPS[Status.WRONG]
-    return f"{NEXT_STEPS[Status.WRONG]} A small case that fails is {min(failing, key=size).case.name}."
+    plain = min(failing, key=lambda o: (o.case.data != "normal", bool(o.case.layout), size(o)))
+    return f"{NEXT_STEPS[Status.WRONG]} A small case that fails: “{plain.case.name}”."
 
 
 def _wrong_outputs(result: CheckResult) -> list[str]:

@@ -75,7 +75,8 @@ def test_how_many_cases_a_mistake_explains_is_said_before_it_where_these_are_not
     found = finding_of(DQ, [explanation(NAME, ["a", "b", "c"])], WRONG, asked)
     start = "In 3 of the 4 failing cases your numbers are exactly those of the following mistake."
     mistake = DQ.explained.mistakes[NAME].sentence
-    assert found.sentence == f"{start} {mistake} The other case is not explained by it."
+    rest = "The numbers of the other case are different: check again after fixing it."
+    assert found.sentence == f"{start} {mistake} {rest}"
 
 
 def test_an_output_with_the_name_of_several_things_is_spoken_of_in_the_plural():

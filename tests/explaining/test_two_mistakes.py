@@ -91,7 +91,7 @@ def test_a_sum_in_half_precision_is_seen_beside_a_mistake_that_is_much_larger(ha
     exercise = find("dq_kernel")
     finding = diagnose(exercise, run(exercise, function), function)
     assert finding.names[0] == "the last, incomplete block of keys is left out"
-    assert ("rounded more than that explains" in finding.sentence) is half
+    assert ("deviates from that by more than" in finding.sentence) is half
 
 
 TUNED, FA3, FOLDED, FP8 = map(find, ("tuned_backward", "fa3_backward", "folded_logsumexp", "fp8_forward"))

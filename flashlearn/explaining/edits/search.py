@@ -23,6 +23,7 @@ from flashlearn.explaining.edits.output_slice import suspect_lines
 from flashlearn.explaining.edits.quotation import quoted
 from flashlearn.explaining.edits.ranking import Hints, ranked
 from flashlearn.explaining.edits.returned_forms import FIXED_SIZE
+from flashlearn.explaining.edits.statements import REDUNDANT_STATEMENT
 from flashlearn.explaining.edits.trial import Trial
 from flashlearn.explaining.edits.verification import NumericTrial, cost
 from flashlearn.explaining.findings.edits import OneEdit, TwoEdits
@@ -140,7 +141,7 @@ def find_edit(
 
 def _exchanges(edit: Edit) -> bool:
     """True if the edit takes nothing away and adds nothing: a term left out is a known mistake by itself."""
-    return edit.new not in edit.old and edit.old not in edit.new
+    return edit.kind is not REDUNDANT_STATEMENT and edit.new not in edit.old and edit.old not in edit.new
 
 
 def allowed_edits(exercise: Exercise, text: str, wrong: Sequence[Outcome]) -> Iterator[Edit]:

@@ -109,8 +109,8 @@ def where(scope: Scope | None) -> str:
         return ""
     if scope.kind == "part":
         explained, wrong = scope.share
-        others = "other case is" if wrong - explained == 1 else f"other {wrong - explained} cases are"
-        return f"The {others} not explained by it."
+        others = "other case" if wrong - explained == 1 else f"other {wrong - explained} cases"
+        return f"The numbers of the {others} are different: check again after fixing it."
     if scope.kind == "outputs":
         shows, are = "shows" if len(scope.shows) == 1 else "show", "is" if len(scope.spared) == 1 else "are"
         return f"Only {' and '.join(scope.shows)} {shows} it; {' and '.join(scope.spared)} {are} right."

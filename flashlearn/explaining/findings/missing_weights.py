@@ -198,7 +198,7 @@ class PairsMissing(FindingKind):
             )
         return Wording(
             f"{sentence}.",
-            "Does the loop of this query's program reach this key, and does the mask let the pair through?",
+            "Does a program's loop reach this pair, and does every mask let it through?",
         )
 
 

@@ -105,11 +105,9 @@ class RoundedBesides(FindingKind):
         """The mistake, and in which case the rounding is seen."""
         (finding,) = self.parts
         return Wording(
-            f"{finding.sentence} Besides, {self.output} is rounded more than that explains in case "
-            f"{self.case}: some value seems to be kept in half precision.",
-            steps_of(
-                (finding.next_step, "Which value is not kept in fp32 until the end? Look at the sums first.")
-            ),
+            f"{finding.sentence} Besides, in case {self.case} {self.output} deviates from that by more than "
+            "its roundings: a value may be kept in half precision, or there is a second mistake.",
+            joined(finding.next_step, AGAIN),
         )
 
 

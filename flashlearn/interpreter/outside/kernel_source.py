@@ -10,6 +10,7 @@ import sys
 import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any
 
@@ -20,6 +21,9 @@ from flashlearn.interpreter.learner_code import LEARNER_CODE, Program
 
 PASSED_ON = ("to", "multiple_of", "max_contiguous", "cast", "to_tensor")
 """Calls whose value is that of their first argument, or of what they are methods of."""
+
+KERNELS = Path(__file__).parents[2] / "kernels"
+"""Where the kernels are that launchers may import."""
 
 UNTIL = 3
 """How many functions up a pointer is followed."""
@@ -198,7 +202,9 @@ def running_scope(program: Program) -> Scope | None:
     frame = sys._getframe(1)
     while frame is not None and frame.f_code not in LEARNER_CODE:
         frame = frame.f_back
-    return _scope(frame, program, UNTIL) if frame is not None else None
+    if frame is None or Path(frame.f_code.co_filename).is_relative_to(KERNELS):
+        return None  # lines of the course's own kernels would be taken for lines of the answer
+    return _scope(frame, program, UNTIL)
 
 
 def _scope(frame: FrameType | None, program: Program, depth: int) -> Scope | None:

@@ -103,8 +103,8 @@ MISTAKES = {
     ),
     "base-2 logarithm": Mistake(
         "You added log2 of l to a maximum in natural units.",
-        "Both terms must be natural: which logarithm do you take? If you work in powers of two, multiply the "
-        "whole result by ln 2 at the end.",
+        "Both terms must be natural: which logarithm do you take? What is in powers of two is multiplied by "
+        "ln 2.",
         **formula("base 2"),
     ),
     "only the last block": Mistake(
@@ -152,9 +152,9 @@ MISTAKES = {
         **formula("lanes apart"),
     ),
     "−inf minus −inf": Mistake(
-        "As long as a row has shown nothing but −inf, its maximum is −inf, and x − m is −inf + inf: NaN, "
-        "which stays in the sum to the end.",
-        "Where the maximum is −inf, is a finite number subtracted in its place?",
+        "As long as a row has shown nothing but −inf, its maximum is −inf, and a difference, x − m or "
+        "m_old − m, is −inf + inf: NaN, which stays in the sum to the end.",
+        "Where the maximum is −inf, is a finite number subtracted in its place, in every exponent?",
         **formula("no guard"),
     ),
     "columns one apart": Mistake(

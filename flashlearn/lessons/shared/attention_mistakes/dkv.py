@@ -24,7 +24,7 @@ def dkv(formula: FaultyFormula) -> dict[str, Mistake]:
             **formula("alpha not on dK"),
         ),
         "alpha applied twice to dK": Mistake(
-            "dK carries alpha twice: once in dS and once at the end, perhaps.",
+            "dK carries alpha twice.",
             "Besides the alpha in the scores, from which P is rebuilt, dK "
             "carries one: in dS or at the end, but not in both.",
             **formula("alpha twice on dK"),

@@ -16,7 +16,7 @@ def dq(formula: FaultyFormula) -> dict[str, Mistake]:
             **formula("alpha not on dQ"),
         ),
         "alpha applied twice": Mistake(
-            "dQ carries alpha twice: once in dS and once at the end, perhaps.",
+            "dQ carries alpha twice.",
             "Besides the alpha in the scores, from which P is rebuilt, dQ "
             "carries one: in dS or at the end, but not in both.",
             **formula("alpha twice on dQ"),

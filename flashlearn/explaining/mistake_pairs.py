@@ -51,9 +51,9 @@ def pair_candidates(
     """Candidates for two mistakes at once that give the learner's numbers in the `probe` case.
 
     Only torch formulas are combined: a pair of kernels would have to be written. Mistakes as they are
-    declared come first, those that lead nearest to the learner's numbers before the others; then each with
-    the other ways to make another, and with those of the catalogue. With `anchors` one of the two is among
-    these. It ends when the `budget` does.
+    declared come first, those that lead nearest to the learner's numbers before the others, and after two
+    that fit the other ways to make one of them; then each with the other ways to make another, and with those
+    of the catalogue. With `anchors` one of the two is among these. It ends when the `budget` does.
     """
     own, more = predictions.exercise.explained.mistakes, predictions.exercise.explained.catalogue
     plain = sorted(
@@ -68,12 +68,29 @@ def pair_candidates(
             continue
         if budget.left < 0:
             return
-        for candidates in _pair(predictions, one, other):
-            tried = {id(c): c for c in (candidates[0], candidates[-1])} if small else {}
-            fitting = (c for c in (tried.values() or candidates) if _fits(predictions, probe, c, budget))
-            if next(fitting, None) is not None:
-                budget.spend(candidates[0], probe, TRIAL_FACTOR * len(candidates))
-                yield from candidates
+        met = False
+        for candidate in _fitting(predictions, probe, (one, other), small, budget):
+            met = True
+            yield candidate
+        again = [(a, b) for a, c in ((one, other), (other, one)) for b in others if b.names == c.names]
+        for pair in again if met and other in plain else ():
+            yield from _fitting(predictions, probe, pair, small, budget)
+
+
+def _fitting(
+    predictions: Predictions,
+    probe: Outcome,
+    pair: tuple[Candidate, Candidate],
+    small: bool,
+    budget: WorkBudget,
+) -> Iterator[Candidate]:
+    """The ways in which two mistakes meet, with each of the learner's tiles, if they fit in the probe."""
+    for candidates in _pair(predictions, *pair):
+        tried = {id(c): c for c in (candidates[0], candidates[-1])} if small else {}
+        fitting = (c for c in (tried.values() or candidates) if _fits(predictions, probe, c, budget))
+        if next(fitting, None) is not None:
+            budget.spend(candidates[0], probe, TRIAL_FACTOR * len(candidates))
+            yield from candidates
 
 
 def _nearest_first(ordered: Sequence[Candidate]) -> list[tuple[Candidate, Candidate]]:

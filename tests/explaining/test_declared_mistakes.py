@@ -212,3 +212,16 @@ def test_the_search_for_pairs_ends_by_work_done_and_not_by_the_clock():
     assert [c.names for c in pair_candidates(Predictions(exercise, outcomes), probe, again)] == pairs
     assert again.left == patience.left  # though everything was remembered
     assert not list(pair_candidates(Predictions(exercise, outcomes), probe, WorkBudget(-1.0)))
+
+
+def test_after_two_mistakes_that_fit_in_one_case_other_ways_to_make_them_are_tried_first():
+    other = functools.partial(scores, faults=frozenset({"rows not added"}))
+    mistakes = {
+        **EXERCISE.all_mistakes,
+        "rows not added": dataclasses.replace(EXERCISE.all_mistakes["rows not added"], also=(other,)),
+    }
+    exercise = dataclasses.replace(EXERCISE, explained=HowExplained(mistakes=mistakes))
+    outcomes = run(exercise, lambda x: scores(x, frozenset({"not doubled", "rows not added"})))
+    found = list(pair_candidates(Predictions(exercise, outcomes), outcomes[0], WorkBudget(10_000.0)))
+    first, second = ([part.compute for part in candidate.parts] for candidate in found[:2])
+    assert other not in first and other in second

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -10,7 +11,8 @@ import torch
 from flashlearn.exercise import Case, Exercise, HowJudged, Kind
 from flashlearn.explaining import diagnose
 from flashlearn.explaining.findings import SURE
-from flashlearn.explaining.findings.rule import Clue
+from flashlearn.explaining.findings.rule import SILENT, Clue
+from flashlearn.explaining.findings.some_heads import SomeHeads
 from flashlearn.explaining.stages import holding
 from flashlearn.judging.cases import run
 from flashlearn.outcome import Status
@@ -127,3 +129,17 @@ def test_right_numbers_at_the_places_of_an_input_s_strides_are_told():
     assert finding.names == ("stored with other strides",) and "x's strides" in finding.sentence
     finding = diagnose(exercise, run(exercise, lambda x: stored(x).flip(0)))
     assert finding is None or finding.names != ("stored with other strides",)
+
+
+def heads_clue(expected, bad):
+    outcome = SimpleNamespace(case=SimpleNamespace(name="a case"))
+    return SimpleNamespace(name="y", expected=expected, bad=bad, heads=2, outcome=outcome)
+
+
+def test_a_head_that_is_to_be_0_says_nothing_of_whether_some_heads_are_right():
+    expected = torch.ones(1, 3, 4)
+    expected[:, 0] = 0
+    bad = torch.tensor([False, True, True])[None, :, None].expand(1, 3, 4)
+    assert SomeHeads.look(heads_clue(expected, bad)) is SILENT
+    assert SomeHeads.look(heads_clue(torch.ones(1, 3, 4), bad)).wrong == (1, 2)
+    assert SomeHeads.look(heads_clue(expected, torch.ones_like(bad))) is None

@@ -299,3 +299,19 @@ def test_a_grid_that_is_too_large_is_no_exchange():
     x = torch.zeros(2, 3, 4)
     launch = first_of_each_head[(9,)]
     assert "exchanged" not in str(stray(lambda: launch(x, 1, *x.stride()[:2], D=4, ONE_AXIS=True)))
+
+
+@triton.jit
+def last_of_each_head(x_ptr, H, x_batch, x_head, D: tl.constexpr):
+    bh = tl.program_id(0)
+    b = bh // H
+    h = bh - b * H
+    d = tl.arange(0, D)
+    tl.load(x_ptr + b * x_batch + h * x_head + d, mask=h >= 0)
+
+
+def test_a_head_that_is_a_remainder_is_not_taken_for_the_program_s_number():
+    x = torch.zeros(3, 2, 3)
+    told = str(stray(lambda: last_of_each_head[(6,)](x, 2, *x.stride()[:2], D=4)))
+    assert "x_ptr[2, 1, 3]" in told and "index 2 must not exceed 2" in told
+    assert "The mask does not test `d`, index 2 of x_ptr." in told and "bh" not in told

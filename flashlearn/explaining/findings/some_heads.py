@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from flashlearn.explaining.findings.rule import Clue, Rule, first_of
+from flashlearn.explaining.findings.rule import SILENT, Clue, Rule, first_of
 from flashlearn.outcome import Wording
 
 
@@ -23,15 +23,15 @@ class SomeHeads(Rule):
     wrong: tuple[int, ...]
 
     @classmethod
-    def look(cls, clue: Clue) -> SomeHeads | None:
-        """The wrong heads, if not all are wrong."""
+    def look(cls, clue: Clue) -> SomeHeads | object | None:
+        """The wrong heads, if not all are wrong; silent where the others are to be 0."""
         bad, heads = clue.bad, math.prod(clue.expected.shape[: clue.heads])
         if heads < 2:
             return None
         wrong = bad.reshape(heads, -1).any(1)
         telling = (clue.expected != 0).reshape(heads, -1).any(1)
-        if bool(wrong[telling].all()):  # the others have nothing that could be wrong
-            return None
+        if bool(wrong[telling].all()):  # the others, if there are any, have nothing that could be wrong
+            return None if bool(wrong.all()) else SILENT
         which = tuple(int(i) for i in wrong.nonzero().flatten())
         return cls(clue.name, clue.outcome.case.name, heads, which)
 

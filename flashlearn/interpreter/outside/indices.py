@@ -73,8 +73,7 @@ class Index:
 
 def parts_of(terms: Sequence[Term], view: View) -> list[Part] | None:
     """The terms as indices times strides, each with a dimension of its own as far as that can be."""
-    strides = [n for n, size in zip(view.strides, view.shape, strict=True) if n > 0]
-    spread = [one for term in terms for one in _spread(term, strides, DEEPEST)]
+    spread = [one for term in terms for one in _spread(term, view, DEEPEST)]
     choices = [list(_choices(term, view)) for term in spread]
     if math.prod(map(len, choices)) > MOST_CHOICES:
         return None
@@ -151,14 +150,17 @@ def _unlikely(parts: Sequence[Part], view: View) -> tuple[int, int]:
     return len(set(dims)) - len({d for d, _ in dims}), beyond
 
 
-def _spread(term: Term, strides: Sequence[int], depth: int) -> list[Term]:
+def _spread(term: Term, view: View, depth: int) -> list[Term]:
     """A term in which a sum hides that has a part with another stride: `(head * rows + i) * D`."""
     if depth == 0:
         return [term]
+    strides = [n for n in view.strides if n > 0]
     for number, factor in enumerate(term.factors):
         inner = list(_sum_of(term, factor))
         others = (*term.factors[:number], *term.factors[number + 1 :])
-        if not inner or not _moves_elsewhere(term, inner, others, factor, strides):
+        if not inner or _is_index(term, factor, others, view):
+            continue
+        if not _moves_elsewhere(term, inner, others, factor, strides):
             continue
         split = [
             replace(
@@ -172,8 +174,18 @@ def _spread(term: Term, strides: Sequence[int], depth: int) -> list[Term]:
             for k, one in enumerate(inner)
         ]
         if all(one.value() is not None for one in split):
-            return [part for one in split for part in _spread(one, strides, depth - 1)]
+            return [part for one in split for part in _spread(one, view, depth - 1)]
     return [term]
+
+
+def _is_index(term: Term, factor: ast.expr, others: tuple[ast.expr, ...], view: View) -> bool:
+    """Whether one number is inside the dimension that it moves along: `h = bh - bh // H * H` is a head."""
+    value = term.value((factor,))
+    if value is None or value.size != 1 or any(_size(term, f) != 1 for f in others):
+        return False
+    step = math.prod(int(term.value((f,)).flat[0]) for f in others)
+    sizes = [size for n, size in zip(view.strides, view.shape, strict=True) if n == step]
+    return bool(sizes) and 0 <= int(value.flat[0]) < max(sizes)
 
 
 def _sum_of(term: Term, factor: ast.expr) -> Iterator[Term]:

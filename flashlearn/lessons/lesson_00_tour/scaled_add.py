@@ -91,6 +91,14 @@ MISTAKES = {
         next_step="Which operation is between a and x?",
         wrong=lambda a, x, y: a + x + y,
     ),
+    "a·x is rounded": Mistake(
+        sentence=(
+            "a·x is rounded to the dtype of x before y is added: where the two nearly cancel, what remains "
+            "are the digits that this drops."
+        ),
+        next_step="In which dtype is a·x when y is added? Add in fp32, and round once, when z is stored.",
+        wrong=lambda a, x, y: (a * x.float()).to(x.dtype) + y,
+    ),
 }
 
 

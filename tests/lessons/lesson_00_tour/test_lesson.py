@@ -49,7 +49,8 @@ def test_every_wrong_formula_differs_from_the_truth_in_several_cases(exercise):
             continue
         draws = [exercise.inputs(case, case.generator()) for case in cases]
         differs = [not torch.equal(mistake.wrong(**d), exercise.reference(**d)) for d in draws]
-        assert sum(differs) >= len(cases) // 2, name
+        halves = [differ for differ, case in zip(differs, cases, strict=True) if case.dtype.itemsize == 2]
+        assert sum(differs) >= len(cases) // 2 or (len(halves) > 1 and all(halves)), name
 
 
 @pytest.mark.parametrize("exercise", EXERCISES, ids=lambda e: e.name)
@@ -124,3 +125,12 @@ def test_each_experiment_is_predicted_before_it_is_run_and_explained_after():
         predict, code, notice = text.index("**Predict:**"), text.index("\n# %%"), text.index("What to notice")
         assert predict < code < notice
         assert text.count("<details>") == text.count("</details>") >= 1
+
+
+def test_a_product_that_is_rounded_before_y_is_added_is_named():
+    def scaled_add(a, x, y):
+        product = tour.scaled_add(a, x, torch.zeros_like(x))
+        return tour.scaled_add(1.0, product, y)
+
+    finding = diagnose(SCALED_ADD, run(SCALED_ADD, scaled_add))
+    assert finding.names == ("a·x is rounded",) and finding.fits == finding.of

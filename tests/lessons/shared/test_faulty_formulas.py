@@ -10,7 +10,7 @@ import torch
 from flashlearn.judging.references import convert
 from flashlearn.lessons import all_exercises
 from flashlearn.lessons.shared import reference
-from flashlearn.lessons.shared.faulty_formulas import rows, sums
+from flashlearn.lessons.shared.faulty_formulas import forward, rows, sums
 
 MADE = [
     (exercise, name, formula)
@@ -63,3 +63,16 @@ def test_parts_of_a_loop():
     assert part("last tile left out", 32) == (0, 16) and part("ragged tile left out", 32) == (0, 32)
     assert part("first tile left out") == (16, 37)
     assert part("last line left out") == (0, 36)
+
+
+def test_one_maximum_for_a_block_with_padded_queries_is_not_below_their_scores():
+    q, k, v = (numbers(1, 1, n, 16).float() for n in (1, 5, 5))
+    q, k = torch.full_like(q, 10.0), torch.full_like(k, -10.0)
+
+    def lse(tile, *faults):
+        return forward.scan(q, k, v, 1.0, faults=frozenset(faults), tile=tile)[1].item()
+
+    right = lse((16, 16))
+    assert right < -1000 and lse((16, 16), "one maximum for all rows") == right
+    assert lse((16, 16), "one maximum for all rows", "padded queries") == -torch.inf
+    assert lse((1, 16), "one maximum for all rows", "padded queries") == right

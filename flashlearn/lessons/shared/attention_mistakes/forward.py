@@ -92,7 +92,7 @@ def common(formula: FaultyFormula) -> dict[str, Mistake]:
             "one maximum is taken over the whole tile: their exponentials lose digits, and 104 below it they "
             "are 0 even in fp32.",
             "Over which axis is the maximum taken? Each query has its own, as it has a sum of its own.",
-            **formula("one maximum for all rows"),
+            **formula("one maximum for all rows", also=(("one maximum for all rows", "padded queries"),)),
         ),
         "m starts at 0": Mistake(
             "Rows are wrong whose scores all lie far below 0, or below another finite number, as if the "

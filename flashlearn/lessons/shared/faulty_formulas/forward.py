@@ -57,6 +57,7 @@ TILED = frozenset(
         "no guards",
         "end of the first query",
         "one maximum for all rows",
+        "padded queries",
         "mask by the place in the block",
     }
 )
@@ -80,7 +81,8 @@ def scan(
         end, last_seen = _bounds(first, rows, S_q, S_k, causal, faults, tile)
         sees = max(0, min(S_k, first + 1 + S_k - S_q)) if causal else S_k
         bounds = (sees // tile[1] * tile[1], end)  # whole tiles for the block's first query, and all
-        blocks.append(_block(q[:, :, rows], k, v, alpha, bounds, last_seen, causal, faults, tile[1]))
+        some = faults if len(rows) < tile[0] else faults - {"padded queries"}
+        blocks.append(_block(q[:, :, rows], k, v, alpha, bounds, last_seen, causal, some, tile[1]))
     o, lse = (torch.cat(parts, dim=2) for parts in zip(*blocks, strict=True))
     return o.to(q.dtype), lse
 
@@ -149,6 +151,8 @@ def _block(q, k, v, alpha, bounds, last_seen, causal, faults, size) -> tuple[Ten
             top = raw.masked_fill(~seen, -math.inf).amax(dim=-1, keepdim=True)
         if "one maximum for all rows" in faults:
             top = top.amax(dim=-2, keepdim=True).expand_as(top)
+        if "padded queries" in faults:  # rows of zeros, whose scores are 0
+            top = top.clamp(min=0.0)
         m_new = m if "no maximum" in faults else torch.maximum(m, top)
         if "maximum of the tile alone" in faults:
             m_new = top

@@ -2,7 +2,7 @@
 # title: two slips
 # says: two slips: the return line divides resident blocks by `gpu.blocks_per_sm` instead of resident warps by
 #   warps_per_sm, and the accumulator line counts bytes (a factor of 4) instead of registers.
-# names: occupancy of blocks
+# names: occupancy of blocks; occupancy of blocks + one edit
 
 def budget(block_m, block_n, block_k, size, buffers, warps, registers, gpu):
     """(accumulator, shared, occupancy) of a block shape: registers per thread, bytes, a fraction."""

@@ -2,7 +2,7 @@
 # title: components beyond D not masked
 # says: The mask knows the queries only. BLOCK_D is the next power of two above D, so for D = 48 or 80 each
 #   row reads its neighbour's (or nobody's) components and adds their products.
-# names: no mask in d
+# names: no mask in d; out_of_bounds
 
 @triton.jit
 def delta_preprocess_kernel(

@@ -3,7 +3,7 @@
 # says: The offsets `k_off` with the strides of k are used again to store dk, which is a fresh contiguous
 #   tensor. Wrong for a K that is a view: [B, S, H, D] in memory mixes the heads up, an expanded K writes
 #   every head to one place.
-# names: stored with other strides
+# names: out_of_bounds; stored with other strides
 
 from flashlearn.kernels.delta import delta_preprocess
 

@@ -2,7 +2,7 @@
 # title: three axes in the kernel, two in the grid
 # says: The kernel expects a grid of (blocks, H, B) and gets (blocks, B · H): b is always 0, h counts all
 #   heads. Only where a batch entry's heads lie behind those of the one before is that the same place.
-# names: never read; some heads
+# names: never read; out_of_bounds; some heads
 # base: _dkv_by_the_notebook
 
 # --- replace

@@ -3,7 +3,7 @@
 # says: two slips: the loop's `end` lacks the offset S_k − S_q (with more keys than queries visible keys are
 #   left out, with fewer needless tiles are visited), and lse = −inf of rows that see nothing is not guarded,
 #   so their p is NaN.
-# names: loop end without S_k − S_q
+# names: loop end without S_k − S_q; loop end without S_k − S_q + no guard for queries that see nothing
 # base: _course_solution_without_markers
 
 # --- replace

@@ -1,7 +1,7 @@
 # label: wrong
 # title: max of this tile only
 # says: The maximum is taken over the tile alone: the running one is forgotten where it is larger.
-# names: the maximum of one tile
+# names: one edit; the maximum of one tile
 # base: right_tiles_transposed_k_qt_reductions_over_axis_0_16_by
 
 # --- replace

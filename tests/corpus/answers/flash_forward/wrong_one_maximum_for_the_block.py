@@ -2,7 +2,7 @@
 # title: one maximum for the block
 # says: the line `m_new = tl.maximum(m_i, tl.max(s))` forgets the axis and keeps one maximum for all queries
 #   of the block: rows whose scores lie far below it underflow to l = 0.
-# names: zero over zero
+# names: one maximum for all rows; zero over zero
 # base: _course_solution_without_markers
 
 # --- replace

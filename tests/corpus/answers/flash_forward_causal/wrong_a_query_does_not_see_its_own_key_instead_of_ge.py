@@ -1,7 +1,7 @@
 # label: wrong
 # title: offs_m[:, None] + shift > cols[None, :]
 # says: A query does not see its own key: > instead of ≥.
-# names: the diagonal is hidden
+# names: one edit; the diagonal is hidden
 # base: right_loop_split_into_tiles_without_mask_tiles_on_diagonal
 
 # --- replace

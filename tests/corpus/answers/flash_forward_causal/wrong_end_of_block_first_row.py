@@ -1,7 +1,7 @@
 # label: wrong
 # title: end of block first row
 # says: line `end`: the loop ends at what the FIRST query of the block sees
-# names: last tile missing
+# names: last tile missing; loop ends with the first query
 # base: _course_solution_without_markers
 
 # --- replace

@@ -2,7 +2,7 @@
 # title: end of first query
 # says: line end = ... tl.program_id(0) * BLOCK_Q + 1 ...: the loop ends where the first query of the block
 #   sees its last key, the later queries of the block lose keys
-# names: last tile missing
+# names: last tile missing; loop ends with the first query
 
 from torch import Tensor
 

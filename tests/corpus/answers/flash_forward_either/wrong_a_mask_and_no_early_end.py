@@ -1,7 +1,7 @@
 # label: wrong
 # title: a mask, and no early end
 # says: Hidden tiles are multiplied.
-# names: review
+# names: grid axis too short; review
 # base: _attention_kernel
 
 # --- replace

@@ -1,7 +1,7 @@
 # label: wrong
 # title: two kernels
 # says: Two kernels, and the flag chooses one.
-# names: review
+# names: grid axis too short; review
 
 @triton.jit
 def causal_kernel(

@@ -3,7 +3,7 @@
 # says: `m_new` is the block's own maximum and forgets m_i. Right in exact arithmetic, but where the scores
 #   fall by more than 88 along the row, exp(m_i − m_new) overflows and the result is inf (and a last block of
 #   −inf loses everything).
-# names: the block's own maximum
+# names: one edit; the block's own maximum
 
 @triton.jit
 def online_logsumexp_kernel(x_ptr, lse_ptr, N, x_row, x_col, BLOCK: tl.constexpr):

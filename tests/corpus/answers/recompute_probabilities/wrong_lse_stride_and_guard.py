@@ -2,7 +2,7 @@
 # title: lse stride and guard
 # says: two: lse is loaded from `lse_ptr + i` without its stride lse_row, and rows whose lse is −inf give
 #   exp(−inf + inf) = NaN.
-# names: out_of_bounds
+# names: out_of_bounds; −inf minus −inf
 
 from torch import Tensor
 

@@ -1,7 +1,7 @@
 # label: wrong
 # title: the product is rounded to x's dtype before y is added
 # says: a · x is rounded to half precision, and the sum once more; everything has to stay in fp32.
-# names: precision; one edit
+# names: a·x is rounded; one edit; precision
 # base: wrong_in_place_in_y
 
 # --- replace

@@ -2,7 +2,7 @@
 # title: stride on start only
 # says: two faults: `first = pid * BLOCK * stride` multiplies the stride into the first offset only and the
 #   lanes then go up by 1, and `z = torch.empty(n, device=x.device)` is always fp32 instead of the dtype of x
-# names: out_of_bounds
+# names: out_of_bounds; shape + strides ignored
 
 from torch import Tensor
 

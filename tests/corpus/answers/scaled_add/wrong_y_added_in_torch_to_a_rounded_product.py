@@ -3,7 +3,7 @@
 # says: The kernel only scales, and stores a·x in the dtype of x; y is added afterwards by torch. For fp16 the
 #   product is rounded (or overflows: a·x = 70000, y = -60000) before y comes: compute both in fp32, inside
 #   the kernel.
-# names: not_yours
+# names: a·x is rounded; not_yours
 
 @triton.jit
 def scaled_add_kernel(a, x_ptr, z_ptr, n, stride_x, BLOCK: tl.constexpr):

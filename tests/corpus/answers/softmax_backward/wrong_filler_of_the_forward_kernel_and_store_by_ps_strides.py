@@ -3,7 +3,7 @@
 # says: Two mistakes: the filler −inf is copied from the forward kernel; here p·dp of the padding is +inf and
 #   spoils the inner product (it must be 0) for every N that is no power of two. And ds is stored with p_row
 #   and p_col, wrong if p is a view.
-# names: padding of −inf + out_of_bounds
+# names: out_of_bounds; padding of −inf + out_of_bounds
 
 @triton.jit
 def softmax_backward_kernel(

@@ -2,7 +2,7 @@
 # title: zero filler and input strides
 # says: two faults: `other=0.0` makes 0 the maximum of rows around -200 (0/0), and the last line stores p by
 #   the strides of s
-# names: out_of_bounds
+# names: out_of_bounds; strides of s used for p
 
 from torch import Tensor
 

@@ -1,7 +1,7 @@
 # label: wrong
 # title: The mask of the kernel that owns keys is turned round.
 # says: The mask of the kernel that owns keys is turned round.
-# names: leak from the future
+# names: leak from the future; one edit
 # base: right_two_kernels_delta_by_torch
 
 # --- replace

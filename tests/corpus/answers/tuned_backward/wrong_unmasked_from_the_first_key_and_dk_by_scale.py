@@ -3,7 +3,7 @@
 # says: two faults in tuned_dkv_kernel: `whole = tl.maximum(first_column - shift, 0)` takes the block's first
 #   key where its last decides from when no mask is needed, and dK is multiplied by `scale` (alpha times log2
 #   e) in place of alpha.
-# names: some rows
+# names: leak from the future; some rows
 # base: _course_solution_without_markers
 
 # --- replace

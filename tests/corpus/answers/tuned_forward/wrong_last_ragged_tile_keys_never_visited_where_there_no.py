@@ -1,7 +1,7 @@
 # label: wrong
 # title: The last ragged tile of keys is never visited where there is no causal mask.
 # says: The last ragged tile of keys is never visited where there is no causal mask.
-# names: loop ends one tile early; a tile between the loops
+# names: last tile missing; loop ends one tile early
 # base: right_strides_as_tuples_tiles_of_32_by_16
 
 # --- replace

@@ -155,8 +155,9 @@ class AndOneEdit(FindingKind):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names of the finding without the edit."""
-        return self.parts[0].names
+        """The names of the finding, and of a second mistake that is named after the edit."""
+        finding, edit = self.parts
+        return tuple(dict.fromkeys((*finding.names, *(n for n in edit.names if n != OneEdit.name))))
 
     def wording(self) -> Wording:
         """One after the other."""

@@ -2,7 +2,7 @@
 # title: batch and head swapped
 # says: two mistakes: delta is stored at `(h * H + b) * S`, batch and head exchanged, and o * do is multiplied
 #   in half precision before the conversion to fp32
-# names: out_of_bounds
+# names: out_of_bounds; out_of_bounds + precision
 
 from torch import Tensor
 

@@ -3,7 +3,7 @@
 # says: The mask compares with `rows + S_q - S_k`; it must be rows + S_k - S_q, which only S_q = S_k forgives.
 #   And `tl.where(l == 0.0, 0.0, ...)` stores LSE = 0 for a row that sees nothing, where the text asks for
 #   -inf.
-# names: S_k − S_q with the wrong sign + LSE of empty rows is 0
+# names: S_k − S_q with the wrong sign + LSE of empty rows is 0; LSE of empty rows is 0
 
 @triton.jit
 def causal_kernel(

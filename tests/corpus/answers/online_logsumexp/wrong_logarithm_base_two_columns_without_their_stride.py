@@ -2,7 +2,7 @@
 # title: logarithm to base two and columns without their stride
 # says: Two mistakes: `tl.log2(l_i)` mixes base two with natural exponentials (tl.log is needed, or a factor
 #   ln 2), wrong whenever l ≠ 1; and x_col is missing from the address, wrong for a transposed x or x[:, ::2].
-# names: base-2 logarithm + columns one apart
+# names: base-2 logarithm + columns one apart; columns one apart
 
 @triton.jit
 def online_logsumexp_kernel(x_ptr, lse_ptr, N, x_row, x_col, BLOCK: tl.constexpr):

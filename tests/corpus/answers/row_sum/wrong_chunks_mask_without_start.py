@@ -2,7 +2,7 @@
 # title: chunks mask without start
 # says: two mistakes: the mask `lane < columns` ignores `start`, so the last chunk reads past the row, and the
 #   accumulator is in the dtype of x instead of fp32
-# names: out_of_bounds
+# names: out_of_bounds; out_of_bounds + summed in half precision
 
 from torch import Tensor
 

@@ -84,7 +84,7 @@ def test_a_mistake_in_each_output_is_repaired_by_two_edits_that_are_right_togeth
 
 def test_what_a_declared_mistake_leaves_open_is_repaired_by_an_edit():
     def heaviest_first(pid, blocks, heads):
-        return blocks - pid // heads, heads - 1 - pid % heads
+        return blocks - pid // heads, pid % blocks
 
     finding = named("heaviest_first", heaviest_first)
     assert finding.names == ("blocks counted from 1", "one edit") and not finding.partial

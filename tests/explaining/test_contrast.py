@@ -48,13 +48,19 @@ def test_every_case_with_several_entries_is_told_apart_from_that_with_one():
     )
 
 
-def test_nothing_is_said_where_two_facts_fit():
-    def dq_in_one_walk(q, do, lse, tiles, alpha):
-        worth, keys = 0, 0
-        for k, v in tiles:
-            p = torch.exp(alpha * q @ k.T - lse[:, None])
-            share = p * (do @ v.T)
-            worth, keys, delta = worth + share @ k, keys + p @ k, share.sum(1, keepdim=True)
-        return alpha * (worth - delta * keys)
+def delta_of_the_last_tile(q, do, lse, tiles, alpha):
+    worth, keys = 0, 0
+    for k, v in tiles:
+        p = torch.exp(alpha * q @ k.T - lse[:, None])
+        share = p * (do @ v.T)
+        worth, keys, delta = worth + share @ k, keys + p @ k, share.sum(1, keepdim=True)
+    return alpha * (worth - delta * keys)
 
-    assert said("dq_in_one_walk", dq_in_one_walk, "dq") == ""  # S_k > 1, or several tiles
+
+def test_nothing_is_said_where_two_facts_fit():
+    exercise = find("dq_in_one_walk")
+    outcomes = flashlearn.check("dq_in_one_walk", delta_of_the_last_tile, demo=True).outcomes
+    tiles = "In these cases, your answer is wrong exactly where there are several tiles."
+    assert contrast(exercise, outcomes, "dq") == tiles
+    few = [outcome for outcome in outcomes if outcome.case.sizes["S_k"] in (2, 4, 9)]
+    assert len(few) == 3 and contrast(exercise, few, "dq") == ""  # several tiles, or S_k > S_q

@@ -128,3 +128,17 @@ def test_an_index_that_all_lanes_share_is_followed_to_where_it_is_computed(kind,
     error = stray(lambda: heads[grid](x, y, 3, 20, 60, 20, KIND=kind, BLOCK=32))
     assert error.fault[-1] == ("cause", key)
     assert said in error.sentence
+
+
+@triton.jit
+def one_number_per_row(x_ptr, y_ptr, stride_row, N, BLOCK: tl.constexpr):
+    i = tl.program_id(0)
+    j = tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + i * stride_row + j, mask=j < N, other=0.0)
+    tl.store(y_ptr + i * stride_row, tl.sum(x, axis=0))
+
+
+def test_an_argument_is_not_called_the_index_where_the_programs_number_is_1():
+    x, y = torch.ones(5, 16), torch.zeros(5)
+    error = stray(lambda: one_number_per_row[(5,)](x, y, x.stride(0), 16, BLOCK=16))
+    assert "writes y_ptr[16]" in error.sentence and "`stride_row`, the index" not in error.sentence

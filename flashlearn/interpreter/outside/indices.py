@@ -109,6 +109,8 @@ def _choices(term: Term, view: View) -> Iterator[Part]:
         for stride in itertools.combinations(scalars, count):
             index = tuple(f for f in term.factors if all(f is not s for s in stride))
             step = int(np.asarray(term.value(stride)).flat[0]) if stride else 1
+            if _exchanged(term, index, stride):
+                continue
             if (index or term.repeated) and not _has_other_stride(term, index, view):
                 dims = [d for d, n in enumerate(view.strides) if n == step and view.shape[d] > 0]
                 found += [(step, Part(term, index, stride, d)) for d in dims]
@@ -117,6 +119,12 @@ def _choices(term: Term, view: View) -> Iterator[Part]:
         yield from (part for _, part in found)
     else:
         yield _without_dimension(term, scalars)
+
+
+def _exchanged(term: Term, index: tuple[ast.expr, ...], stride: tuple[ast.expr, ...]) -> bool:
+    """Whether an argument would be the index, and what the kernel computes its stride: of 1 · n either may."""
+    given = {f for f in term.factors if isinstance(f, ast.Name) and f.id in term.scope.runtime_parameters}
+    return bool(index and stride) and given.issuperset(index) and given.isdisjoint(stride)
 
 
 def _has_other_stride(term: Term, index: tuple[ast.expr, ...], view: View) -> bool:

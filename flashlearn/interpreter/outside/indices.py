@@ -122,7 +122,7 @@ def _choices(term: Term, view: View) -> Iterator[Part]:
 
 
 def _exchanged(term: Term, index: tuple[ast.expr, ...], stride: tuple[ast.expr, ...]) -> bool:
-    """Whether an argument would be the index, and what the kernel computes its stride: of 1 · n either may."""
+    """Whether an argument would be the index, and what the kernel computes its stride: of 1 · n both can."""
     given = {f for f in term.factors if isinstance(f, ast.Name) and f.id in term.scope.runtime_parameters}
     return bool(index and stride) and given.issuperset(index) and given.isdisjoint(stride)
 

@@ -18,9 +18,8 @@ from flashlearn.exercise import Case, Exercise, Kind
 LENGTHS = ("n", "rows", "columns", "R", "S", "S_q", "S_k", "M", "N", "K")
 """Names of sizes that may take other values; the others (head size, blocks, heads) stay as they are."""
 
-FIXED_DATA = ("example", "low scores")
-"""Special fillings that exist at one size only, or that say nothing at another: scores of 0 in padded lanes
-would exceed low ones."""
+FIXED_DATA = ("example", "low scores, whole tiles")
+"""Special fillings that exist at one size only."""
 
 STEPS = (13, 22, 7)
 """Lengths grow by these, case by case, times a common unit of the exercise's lengths."""

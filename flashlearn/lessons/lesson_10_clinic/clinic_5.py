@@ -6,7 +6,7 @@ from flashlearn.exercise import Mistake
 from flashlearn.lessons.lesson_10_clinic import catalogue
 from flashlearn.lessons.lesson_10_clinic.patient_exercises import (
     GENTLE,
-    LOW_SCORES,
+    LOW_IN_WHOLE_TILES,
     SHARED,
     causal_forward,
     causal_forward_rounded,
@@ -81,6 +81,6 @@ clinic_5 = forward_patient(
     quantities=quantities.causal_forward,
     weights=readouts.readout(readouts.forward_weights, causal=True),
     catalogue=catalogue.forward(causal=True),
-    cases=(*SHARED, *GENTLE, *LOW_SCORES),
+    cases=(*SHARED, *GENTLE, *LOW_IN_WHOLE_TILES),
     mistakes=MISTAKES,
 )

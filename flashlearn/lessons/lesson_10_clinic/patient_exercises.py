@@ -37,13 +37,13 @@ def forward_inputs(case: Case, generator: torch.Generator) -> Inputs:
         level = {"V near 10⁴": 10000, "V near 2500": 2500}[case.data]
         noise = torch.randn(given["v"].shape, generator=generator)
         given |= {"q": given["q"] / 8, "v": (level + level / 10 * noise).to(case.dtype)}
-    return {**given, **low_scores(given)} if case.data == LOW else given
+    return {**given, **low_scores(given)} if case.data in LOW else given
 
 
 def backward_inputs(case: Case, generator: torch.Generator) -> Inputs:
     """q, do, o [S_q, D], k, v [S_k, D], lse [S_q] in fp32, and alpha."""
     given = _one_head(attention_cases.backward_inputs(case, generator))
-    if case.data != LOW:
+    if case.data not in LOW:
         return given
     given |= low_scores(given)
     o, given["lse"] = reference.attention_forward(*(given[name] for name in "qkv"), given["alpha"])
@@ -151,9 +151,10 @@ HALF = (
 )
 CASES = (*SHARED, *HALF, *ON_A_GPU)
 LONG = (attention_case(100, 24, 16, seed=9),)
-LOW = "low scores"
-LOW_SCORES = (attention_case(32, 32, 16, data=LOW, seed=15),)
-LOW_AND_RAGGED = (attention_case(18, 20, 16, data=LOW, seed=16),)  # exp(0 − LSE) overflows
+LOW = ("low scores", "low scores, whole tiles")
+LOW_SCORES = (attention_case(32, 32, 16, data=LOW[0], seed=15),)
+LOW_IN_WHOLE_TILES = (attention_case(32, 32, 16, data=LOW[1], seed=15),)  # padded lanes would exceed them
+LOW_AND_RAGGED = (attention_case(18, 20, 16, data=LOW[0], seed=16),)  # exp(0 − LSE) overflows
 GENTLE = (  # scores that differ little: a maximum over hidden keys costs no digits then
     attention_case(64, 64, 32, dtype=FP16, magnitude=0.5, seed=6),
     attention_case(37, 64, 32, dtype=BF16, magnitude=0.5, seed=7),

@@ -97,7 +97,8 @@ def _symbolic_step(result: CheckResult) -> str:
     one_of_several = len(names) == 1 < len(result.exercise.outputs)
     task = f"Work out {names[0]} by hand in" if one_of_several else "Work by hand through"
     more = " There may be more than one mistake." if len(names) > 1 else ""
-    return f"{_contrast(result)}{task} the small example, and find the step where the two diverge.{more}"
+    step = "the small example, and find the first step that differs from your answer's"
+    return f"{_contrast(result)}{task} {step}.{more}"
 
 
 def _compare(result: CheckResult) -> str:

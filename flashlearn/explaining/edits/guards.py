@@ -13,7 +13,7 @@ LARGEST_EPSILON = 0.01
 
 MISSING_GUARD = edit_kind(
     "missing guard",
-    sentence="Line {line} has no guard at `{old}`; with `{new}`",
+    sentence="Line {line} has no guard for `{old}`; with `{new}`",
     question="For which rows is this 0 or infinite, and what should their result be?",
     fills_absence=True,
     requires="nan",

@@ -23,7 +23,7 @@ OFF_BY_ONE = edit_kind(
 )
 MISSING_CLAMP = edit_kind(
     "missing clamp",
-    sentence="Line {line} sets no bound at `{old}`; with `{new}`",
+    sentence="Line {line} has no bound for `{old}`; with `{new}`",
     question="What is the least that this can be, and what the most?",
     by_chance_in_integers=True,
 )

@@ -21,7 +21,7 @@ SHARE_END = edit_kind(
 )
 LAST_GROUP = edit_kind(
     "last group",
-    sentence="Line {line} sets no bound at `{old}`; with `{new}`",
+    sentence="Line {line} has no bound for `{old}`; with `{new}`",
     question="How many are there in a full group, and how many in the last one?",
     moves_access=True,
 )

@@ -213,8 +213,8 @@ class StoredWithOtherStrides(Rule):
     def wording(self) -> Wording:
         """Whose strides the store uses."""
         return Wording(
-            f"{self.output} holds the right numbers, each where the strides of {self.tensor} put it, as "
-            f"a store with {self.tensor}'s strides does.",
+            f"{self.output} holds the right numbers in other places: those that the strides of {self.tensor} "
+            "would give them.",
             f"{self.output} is a tensor of its own, with strides of its own: which ones does its store use?",
         )
 

@@ -47,14 +47,14 @@ OPERATIONS = {
 ZEROS = {
     "exponential": "Does one exponential underflow to 0 where the other overflows? Take a single "
     "exponential, of the difference of the two exponents, instead of their product.",
-    "unknown": "Where does the 0 come from: a factor that may be 0, a mask, for which `where` is the means, "
+    "unknown": "Where does the 0 come from: a factor that may be 0, a mask that multiplies, "
     "or an exponential that has underflowed? And where does the infinity come from?",
 }
 """The next step after "zero times inf" by what the 0 is, where it is no mask's."""
 
 EXPONENTIALS = {
-    "exp2(": "exp2 overflows from 128 on in fp32: what is the largest number that it is taken of here?",
-    "exp(": "exp overflows beyond 88.7 in fp32: what is the largest number that it is taken of here?",
+    "exp2(": "exp2 overflows from 128 on in fp32: what is the largest exponent here?",
+    "exp(": "exp overflows beyond 88.7 in fp32: what is the largest exponent here?",
 }
 """The next step after an overflow by what the line contains."""
 

@@ -37,8 +37,9 @@ MISTAKES = {
         **formula("zeros in whole rows", also=("zeros in the sum",)),
     ),
     "padding enters the maximum": Mistake(
-        "What is subtracted from a row is never below 0, as if padded lanes took part in the maximum as "
-        "scores of 0, or as if it started at 0. In a row far below zero all exponentials vanish.",
+        "The number that is subtracted from a row is at least 0, as if padded lanes took part in the maximum "
+        "with the score 0, or as if the maximum started at 0. In a row far below zero every exponential "
+        "vanishes.",
         "−inf loses against every score: it is what a maximum starts from, and what padded lanes hold.",
         **formula("zeros in the maximum"),
     ),
@@ -50,8 +51,8 @@ MISTAKES = {
         **formula("one maximum for all rows"),
     ),
     "a finite number for −inf": Mistake(
-        "What is subtracted from a row is never below a large negative number, which pads the row, or from "
-        "which the maximum starts. In a row that lies further below, all exponentials vanish.",
+        "A large negative number takes the place of −inf, in padded lanes or where the maximum starts. In a "
+        "row that lies below that number, all exponentials vanish.",
         "−inf loses against every score: it is what a maximum starts from, and what padded lanes hold.",
         **formula("maximum above −10^4", also=("padding of −10^4",)),
     ),
@@ -110,7 +111,7 @@ MISTAKES = {
         **formula("divided by N"),
     ),
     "powers of two": Mistake(
-        "p is made of powers of two of natural numbers, 2^(s − m) where e^(s − m) belongs.",
+        "p is made of powers of two, 2^(s − m), where e^(s − m) belongs.",
         "e^x is 2^(x log2 e): which of the two do you raise to a power, and is the exponent in its unit?",
         **formula("powers of two"),
     ),

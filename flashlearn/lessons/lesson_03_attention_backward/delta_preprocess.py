@@ -84,7 +84,7 @@ MISTAKES = {
         **formula("taken apart"),
     ),
     "the last components left out": Mistake(
-        "The last components of D are missing from the sum: a whole chunk, or what fills none.",
+        "The last components of D are missing from the sum: a whole chunk, or one that is not full.",
         "How many chunks do D components take, if the last one is not whole, and does the mask let its "
         "components through?",
         **formula("last tile left out", also=("ragged tile left out",)),

@@ -104,9 +104,8 @@ MISTAKES = {
         status=Status.OUT_OF_BOUNDS,
     ),
     "programs swapped": Mistake(
-        "Rows and columns are exchanged where a program finds its tile, in its numbers or in the count "
-        "that takes them apart: where there are more tiles in one direction than "
-        "in the other, some tiles of C have no program.",
+        "Rows and columns are exchanged where a program computes which tile is its own: where there are more "
+        "tiles in one direction than in the other, some tiles of C have no program.",
         "How many tiles of C are there down, and how many across? Compare both with how a program finds "
         "its tile.",
         launcher=_with(

@@ -104,7 +104,7 @@ def _answered(misfit: BadArguments, error: Raised | None) -> str:
     """A sentence if the arguments are taken, or refused in a way that does not help."""
     if error is None:
         return (
-            f"Every case passes; but the launcher takes {misfit.description} without a word. Raise a "
+            f"Every case passes; but the launcher accepts {misfit.description}. Raise a "
             f"{misfit.kind} with what was found and what was expected."
         )
     if error.kind == misfit.kind:

@@ -48,7 +48,7 @@ MISTAKES = {
     ),
     "one row too many": wrong_cure(
         "clinic_4",
-        "All rows without a query are gone but the first one of them, so that the last query counts twice.",
+        "Of the rows without a query the first is still there, so that the last query counts twice.",
         "The last query has the number S_q − 1, so a row exists where rows < S_q.",
         (P_4, "p = tl.where((rows <= S_q)[:, None], tl.exp(s - lse_i[:, None]), 0.0)"),
     ),

@@ -198,6 +198,11 @@ def lacking(suite: Sequence[Trial], survivors: set[str]) -> list[Gap]:
     return found
 
 
+def _series(things: list[str]) -> str:
+    """'a', 'a and b', 'a; b; and c'."""
+    return " and ".join(things) if len(things) < 3 else f"{'; '.join(things[:-1])}; and {things[-1]}"
+
+
 def verdict_on_suite(outcomes: Sequence[Any], answer: Answer) -> Finding:
     """How many mutants were killed, what the suite never tries, and whether right kernels were spared."""
     guilty = [d.guilty for d in DEFENDANTS]
@@ -217,7 +222,7 @@ def verdict_on_suite(outcomes: Sequence[Any], answer: Answer) -> Finding:
     steps = [gap.next_step for gap in gaps]
     names = [gap.name for gap in gaps] or ["explained"] * bool(survivors)
     if condemned:
-        sentences.append(f"It also condemns {', and '.join(condemned)}.")
+        sentences.append(f"It also condemns {_series(condemned)}.")
         steps.append("Find the trial that asks for more digits than fp32 has, and tone its values down.")
         names.append("a right kernel is condemned")
     elif not gaps:

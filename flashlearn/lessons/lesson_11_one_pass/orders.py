@@ -121,5 +121,5 @@ def _unsteady(moved: dict[str, float], sizes: tuple[int, int], what: str) -> str
         f"The result is right, but not the same every time: with S_q {sizes[0]}, S_k {sizes[1]}{what}, "
         f"{names} {'changes' if len(moved) == 1 else 'change'} by up to "
         f"{max(moved.values()):.0e} when the programs run in another order. Where several programs have a "
-        "share of one sum, let each store its own, and add the shares in an order that is written down."
+        "share of one sum, let each store its own, and add the shares in a fixed order."
     )

@@ -16,7 +16,7 @@ def common(formula: FaultyFormula, keys: bool) -> dict[str, Mistake]:
     either = for_dkv if keys else for_dq
     dp, used = either("dP", "dK's dP"), either("You used", "dK was made from")
     along = (
-        "lies along the keys: the number of the tile's query n was subtracted where the tile has its key n. "
+        "lies along the keys: entry n of delta was subtracted from key n, and belongs to query n. "
         "The shapes fit"
     )
     which = "which axis of your tile counts those, the rows ([:, None]) or the columns ([None, :])?"

@@ -126,7 +126,7 @@ def test_right_numbers_at_the_places_of_an_input_s_strides_are_told():
         return y.view(x.shape)
 
     finding = diagnose(exercise, run(exercise, stored))
-    assert finding.names == ("stored with other strides",) and "x's strides" in finding.sentence
+    assert finding.names == ("stored with other strides",) and "the strides of x" in finding.sentence
     finding = diagnose(exercise, run(exercise, lambda x: stored(x).flip(0)))
     assert finding is None or finding.names != ("stored with other strides",)
 

@@ -167,9 +167,9 @@ def _where(view: View, index: tuple[int, ...], byte: int) -> str:
     if 0 in view.shape:
         return f"{at}, but {view.name} is empty (shape {view.shape})"
     if _between(view, index):
-        return (
-            f"memory between the elements of {view.name}, next to {at}: its strides {view.strides} leave gaps"
-        )
+        several = len(view.shape) > 1
+        gaps = f"strides {view.strides} leave" if several else f"stride of {view.strides[0]} leaves"
+        return f"memory between the elements of {view.name}, next to {at}: its {gaps} gaps"
     if len(view.shape) == 1:
         n = view.shape[0]
         size = f"{n} elements (0 to {n - 1})" if n > 1 else "a single element"

@@ -145,7 +145,9 @@ def test_memory_between_the_rows_of_a_view_is_out_of_bounds():
 def test_memory_between_the_elements_of_a_stepped_view_is_out_of_bounds():
     x, y = torch.zeros(20)[::2], torch.zeros(10)
     error = stray(lambda: copy[(1,)](x, y, 10, BLOCK=16, LOAD_MASK=True, STORE_MASK=True))
-    assert "between the elements of x_ptr" in error.sentence and "strides (2,)" in error.sentence
+    assert (
+        "between the elements of x_ptr" in error.sentence and "its stride of 2 leaves gaps" in error.sentence
+    )
 
 
 @pytest.mark.parametrize("layout", ["contiguous", "slice", "transposed", "step"])

@@ -74,6 +74,7 @@ class Lowering:
     def __init__(self, launches: Sequence[Specialization]):
         self.launches = tuple(launches)
         self.forked: Forked | None = None
+        self.accepted: tuple[int, ...] = ()  # numbers of launches with which all is well, once that is known
         self.reached = mmap.mmap(-1, REACHED)  # the line that the other process is at
         if not self.launches:
             return
@@ -94,6 +95,7 @@ class Lowering:
             _log.warning("the front end ended with %s: %s", self.forked.ended, words)
             if self.forked.ended in CRASH_SIGNALS and is_gluon(self.launches[len(answers)].kernel):
                 answers.append(self._crash_refusal())
+        self.accepted = tuple(number for number, answer in enumerate(answers) if not answer)
         return self.found(answers)
 
     @staticmethod

@@ -3,7 +3,8 @@
     >>> with ParallelLowering(launches) as lowering:
     ...     lowering.refusals()                    # as those of one `Lowering` of all launches
 
-A check waits for the front end, right or wrong, and a kernel has dozens of variants in some exercises.
+A check waits for the front end, right or wrong, and a kernel has dozens of variants in some exercises. What
+it has accepted once is not lowered again in this process.
 """
 
 from __future__ import annotations
@@ -19,15 +20,25 @@ SHARE = 5
 """Launches that are worth a process: making one takes as long as lowering one of them."""
 MOST = 8
 """Processes."""
+MOST_KNOWN = 4000
+_accepted: dict[str, None] = {}
+"""Launches that the front end has accepted, by `Specialization.text_key`, the oldest first."""
+
+
+def _is_accepted(launch: Specialization) -> bool:
+    """Whether the front end has accepted it before: from then on triton has a key of the kernel."""
+    return launch.kernel.hash is not None and launch.text_key in _accepted
 
 
 class ParallelLowering:
     """Several front ends, each with every n-th of the launches. To be closed, or a context manager."""
 
     def __init__(self, launches: Sequence[Specialization], processes: int | None = None):
-        wanted = min(MOST, os.cpu_count() or 1, -(-len(launches) // SHARE))
+        self.launches = tuple(launches)
+        new = [number for number, launch in enumerate(launches) if not _is_accepted(launch)]
+        wanted = min(MOST, os.cpu_count() or 1, -(-len(new) // SHARE))
         count = max(1, wanted if processes is None else processes)
-        self.shares = [range(first, len(launches), count) for first in range(count)]
+        self.shares = [new[first::count] for first in range(count)]
         self.parts = [Lowering([launches[number] for number in share]) for share in self.shares]
 
     def refusals(self) -> tuple[FrontEndRefusal, ...]:
@@ -37,6 +48,11 @@ class ParallelLowering:
             for share, part in zip(self.shares, self.parts, strict=True)
             for refusal in part.refusals()
         ]
+        for share, part in zip(self.shares, self.parts, strict=True):
+            keys = (self.launches[share[number]].text_key for number in part.accepted)
+            _accepted.update((key, None) for key in keys if key is not None)
+        while len(_accepted) > MOST_KNOWN:
+            _accepted.pop(next(iter(_accepted)))
         return tuple(sorted(found, key=lambda refusal: refusal.variant))
 
     def close(self) -> None:

@@ -10,7 +10,7 @@ The launcher gets tensors on "meta", which have a shape and a dtype alone, and s
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -26,6 +26,7 @@ from flashlearn.interpreter.specialization import specialize
 from flashlearn.observation import Launch
 
 THERE = torch.device("cuda", 0)
+ENGINE = "_engine_run_backward"
 
 
 def planned(
@@ -39,7 +40,8 @@ def planned(
     session = _Plan()
     given = {n: _faked(v) if fake and isinstance(v, torch.Tensor) else v for n, v in inputs.items()}
     mode = _OnAGpu() if fake else contextlib.nullcontext()
-    with mode, apart(session=session), deadline(limit):
+    backward = _also_backward(mode) if fake else contextlib.nullcontext()
+    with mode, backward, apart(session=session), deadline(limit):
         call(given)
     return session.launches
 
@@ -71,6 +73,25 @@ class _OnAGpu(TorchFunctionMode):
         if func is torch.Tensor.to:
             args = tuple(map(_meta, args))
         return func(*args, **given)
+
+
+@contextlib.contextmanager
+def _also_backward(mode: TorchFunctionMode) -> Iterator[None]:
+    """The mode is in force in a backward pass too: torch leaves it where it meets `grad` or `backward`."""
+    run_backward = getattr(torch.autograd, ENGINE, None)
+    if run_backward is None:  # another torch: a backward pass is not planned
+        yield
+        return
+
+    def run_in_mode(*args: Any, **kwargs: Any) -> Any:
+        with mode:
+            return run_backward(*args, **kwargs)
+
+    setattr(torch.autograd, ENGINE, run_in_mode)
+    try:
+        yield
+    finally:
+        setattr(torch.autograd, ENGINE, run_backward)
 
 
 def _meta(value: Any) -> Any:

@@ -44,6 +44,21 @@ class Specialization:
     options: Any
     key: tuple
 
+    @property
+    def text_key(self) -> str | None:
+        """Equal for launches of which the compiler says the same, also in a later check.
+
+        It holds the kernel's text and that of all it calls, and what they are compiled for. None if triton
+        cannot follow what the kernel calls; to be asked of kernels that its front end has accepted, since
+        triton remembers half a search as a whole one.
+        """
+        try:
+            text = self.kernel.cache_key
+        except Exception:
+            self.kernel.hash = None
+            return None
+        return repr((text, self.signature, self.constexprs, self.attributes, self.options))
+
 
 @functools.cache
 def backend() -> Any:

@@ -35,6 +35,10 @@ PLAN = 2.0  # seconds for one call of the launcher, which launches nothing
 ASKED = {90: (90,), 89: (80, 86, 89), 120: (120,)}
 """Compute capabilities that the compiler is asked for, and those that its answer holds for."""
 
+MOST_KNOWN = 1000
+_known: dict[str, dict[int, int]] = {}
+"""What the compiler said before, by `Specialization.text_key`: a forked process inherits it."""
+
 _log = logging.getLogger("flashlearn.fitting")
 
 
@@ -70,10 +74,16 @@ class Fitting:
     def found(self) -> tuple[Need, ...]:
         """Waits for the answer: for each kernel that does not fit the launch that needs most."""
         answers = list(self._forked.answers(WAIT_SECONDS)) if self._forked is not None else []
-        return tuple(
-            Need(one["kernel"], one["draw"], {int(k): v for k, v in one["needed"].items()}, one["constants"])
-            for one in answers
-        )
+        found = []
+        for one in answers:
+            there = {int(target): size for target, size in one["needed"].items()}
+            if not one["key"].startswith("None"):
+                _known[one["key"]] = there
+            if there:
+                found.append(Need(one["kernel"], one["draw"], there, one["constants"]))
+        while len(_known) > MOST_KNOWN:
+            _known.pop(next(iter(_known)))
+        return tuple(found)
 
     def close(self) -> None:
         """End the process."""
@@ -101,9 +111,11 @@ def _work(caller: Caller, draws: Sequence[Drawing], send: Send) -> None:
     for number, launch in sorted(seen.values(), key=lambda one: extent(one[1]), reverse=True):
         largest.setdefault((id(launch.specialised.kernel), draws[number].everywhere), (number, launch))
     for number, launch in largest.values():
-        if bytes_there := beyond(launch.specialised, draws[number].everywhere):
-            known = {"kernel": launch.name, "draw": number, "needed": bytes_there}
-            send(known | {"constants": sizes(launch)})
+        everywhere = draws[number].everywhere
+        key = f"{launch.specialised.text_key} {everywhere}"
+        bytes_there = _known[key] if key in _known else beyond(launch.specialised, everywhere)
+        what = {"key": key, "kernel": launch.name, "draw": number, "needed": bytes_there}
+        send(what | {"constants": sizes(launch)})
 
 
 def _plan(caller: Caller, drawing: Drawing) -> list[Launch]:

@@ -45,6 +45,12 @@ def test_tuned_kernels_in_fp32_with_wide_rows_fit_the_gpu_at_hand(shared, target
     assert all(needed(launch.specialised, target) <= shared for launch in found)
 
 
+def test_a_backward_pass_under_autograd_is_planned_with_a_gpus_blocks():
+    found = architectures.launches(find("flash_attention"), solution(find("flash_attention")))
+    blocks = {launch.constexprs["BLOCK_Q"] for _, launch in found if launch.name == "flash_dkv_kernel"}
+    assert blocks == {32, 64}  # fp32, and half precision on a GPU
+
+
 def test_the_tables_count_what_fits():
     found = [
         Row("one", "S 5", "k", 86, 98 * KIB, 128, 0),

@@ -10,7 +10,7 @@ import pytest
 import torch
 from triton.runtime.jit import JITFunction
 
-from flashlearn.compiler import lowering
+from flashlearn.compiler import lowering, parallel_lowering
 from flashlearn.compiler.lowering import FrontEndRefusal, Lowering
 from flashlearn.compiler.parallel_lowering import ParallelLowering
 from flashlearn.interpreter.specialization import specialize
@@ -194,3 +194,22 @@ def test_launches_that_compile_to_one_kernel_have_one_key():
         ((x, y, 32), {"N": 32}),
     ):
         assert specialize(kernel, arguments, options).key != one.key
+
+
+def test_what_the_front_end_has_accepted_is_not_lowered_again_and_what_it_refused_is(monkeypatch):
+    monkeypatch.setattr(parallel_lowering, "_accepted", {})
+    launches = [bound("calls_a_jitted_helper"), bound("uses_break")]
+    for lowered in ([0, 1], [1]):
+        with ParallelLowering(launches, processes=1) as front_end:
+            assert front_end.shares == [lowered]
+            assert [refusal.variant for refusal in front_end.refusals()] == [1]
+
+
+def test_a_launch_with_other_types_is_another_text():
+    kernel = python_kernels.reads_a_constant_global
+    before = bound("reads_a_constant_global").text_key
+    assert before == bound("reads_a_constant_global").text_key
+    assert (
+        before
+        != specialize(kernel, (torch.ones(8, dtype=torch.float16), torch.zeros(8), 16), {"N": 16}).text_key
+    )

@@ -18,7 +18,7 @@ from flashlearn.kernels.flash_forward import flash_forward, flash_forward_kernel
 from flashlearn.lessons import find
 from flashlearn.machine import device
 from flashlearn.outcome import Status
-from flashlearn.running import compiled_run
+from flashlearn.running import compiled_run, fitting
 from flashlearn.running.answer import Here
 from flashlearn.running.background_compiler import needed_beyond
 from flashlearn.running.precompiler import Precompiler
@@ -142,3 +142,11 @@ def test_a_sentence_names_what_differs_between_gpus_and_where_it_is_too_much():
 
 def test_every_case_and_the_timed_one_are_asked_about():
     assert [*FORWARD.cases, FORWARD.timed.case] == list(gpu_fit.cases_of(FORWARD))
+
+
+def test_what_the_compiler_said_once_is_not_asked_again(monkeypatch):
+    monkeypatch.setattr(fitting, "_known", {})
+    assert said(run(SMALL, blocks_of_64, compiled=False)) == [SENTENCE]
+    assert any(fitting._known.values())
+    monkeypatch.setattr(fitting, "beyond", lambda *_: pytest.fail("asked again"))
+    assert said(run(SMALL, blocks_of_64, compiled=False)) == [SENTENCE]

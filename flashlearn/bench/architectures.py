@@ -8,9 +8,12 @@ constants and divisibilities. In Gluon they name a Hopper GPU's own instructions
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
+import torch
 from rich.table import Table
 
 from flashlearn.compiler import compile_launch
@@ -27,6 +30,7 @@ from flashlearn.running.answer import Here
 TARGETS = tuple(SHARED_PER_BLOCK)
 NO_E4M3 = "needs e4m3, sm_89 or newer"
 SECONDS = 300
+MOST = 16  # compilers at a time
 
 
 @dataclass(frozen=True)
@@ -86,25 +90,41 @@ def rows(
 def _asked(
     exercise: Exercise, function: Callable, compiled: bool, targets: tuple[int, ...]
 ) -> Iterator[list]:
-    for case, launch in launches(exercise, function):
-        for target in GLUON_ONLY if is_gluon(launch.kernel) else targets:
-            if target in targets:
-                figures = _compiled(launch, target) if compiled else _planned(launch, target)
+    """In the forked process: the fields of each row, in the order of the launches."""
+    torch.cuda.is_available = lambda: False  # CUDA cannot be used in a fork
+    jobs = [
+        (case, launch, tuple(t for t in (GLUON_ONLY if is_gluon(launch.kernel) else targets) if t in targets))
+        for case, launch in launches(exercise, function)
+    ]
+    at_once = min(MOST, os.cpu_count() or 1) if compiled else 1  # planning is done in this very process
+    look = _compiled if compiled else _planned
+    with ThreadPoolExecutor(at_once) as pool:
+        for (case, launch, there), found in zip(
+            jobs, pool.map(lambda job: look(*job[1:]), jobs), strict=True
+        ):
+            for target, figures in zip(there, found, strict=True):
                 yield [exercise.name, case, launch.name, target, *figures]
 
 
-def _planned(launch: Launch, target: int) -> tuple:
+def _planned(launch: Launch, targets: tuple[int, ...]) -> list[tuple]:
+    return [_planned_for(launch, target) for target in targets]
+
+
+def _planned_for(launch: Launch, target: int) -> tuple:
     try:
         return (needed(launch.specialised, target), None, None, "")
     except Exception as error:
         return (None, None, None, _reason(f"{type(error).__name__}: {error}", target))
 
 
-def _compiled(launch: Launch, target: int) -> tuple:
-    (budget,) = compile_launch(launch, targets=(target,), timeout=120.0)
-    if budget.shared_bytes is None:
-        return (None, None, None, _reason(budget.error, target))
-    return (budget.shared_bytes, budget.registers, budget.spill_bytes, "")
+def _compiled(launch: Launch, targets: tuple[int, ...]) -> list[tuple]:
+    budgets = compile_launch(launch, targets=targets, timeout=120.0 * max(len(targets), 1)) if targets else ()
+    return [
+        (None, None, None, _reason(made.error, target))
+        if made.shared_bytes is None
+        else (made.shared_bytes, made.registers, made.spill_bytes, "")
+        for target, made in zip(targets, budgets, strict=True)
+    ]
 
 
 def _reason(text: str, target: int) -> str:

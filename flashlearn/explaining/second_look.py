@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+import torch
+
 from flashlearn.explaining.edits.avoidance import stays_inside_alone
 from flashlearn.explaining.edits.dtypes import DTYPE
 from flashlearn.explaining.edits.naturalness import Naturalness, naturalness
@@ -30,6 +32,9 @@ MOST_REPAIRS = 2
 
 MOST_WORK = 800.0
 """No answer is run again if its failing cases take more accesses to memory than this."""
+
+ROUNDINGS = 32
+"""Errors of so many roundings to fp32 of the largest number are no second mistake where fp64 is asked for."""
 
 MIN_SHARE = 0.2
 """An edit that repairs less than this share of the failing cases is not reported, unless an access failed."""
@@ -78,7 +83,7 @@ def _after_conversion(search: Search, explain: Explain) -> Finding | None:
     left = _failing(after)
     if first is None:
         return None
-    if not left:  # the dtype is all that is wrong
+    if all(_is_rounded_as(search.outcomes, outcome) for outcome in left):  # the dtype is all that is wrong
         return Finding(replace(first.kind, alone=True), fits=len(failing), of=len(failing))
     again = replace(
         search, outcomes=after, answer=Repaired(search.answer, dtypes=dtypes), finding=None, repairs=[]
@@ -89,6 +94,20 @@ def _after_conversion(search: Search, explain: Explain) -> Finding | None:
             return _combined(search, first, after, None)
         return Finding(AndOneEdit((first, second)), second.place, len(failing), len(failing))
     return _combined(search, first, after, second)
+
+
+def _is_rounded_as(before: Sequence[Outcome], converted: Outcome) -> bool:
+    """Whether a converted case is wrong only as far as numbers of the learner's own dtype are rounded."""
+    own = next((o for o in before if o.case is converted.case), None)
+    given = {check.name: check.got.dtype for check in own.outputs} if own is not None else {}
+    return bool(given) and all(
+        check.ok
+        or (
+            given[check.name] is torch.float32
+            and check.error <= ROUNDINGS * torch.finfo(torch.float32).eps * float(check.expected.abs().max())
+        )
+        for check in converted.outputs
+    )
 
 
 def _changes_dtype(finding: Finding) -> bool:

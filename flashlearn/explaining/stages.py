@@ -6,6 +6,8 @@ outputs.
 
 from __future__ import annotations
 
+import linecache
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -100,7 +102,7 @@ def _first_holding(exercise: Exercise, rules: Sequence[type[Rule]], clues: Seque
 def _of_all_outputs(found: dict[str, Holding], clues: dict[str, list[Clue]]) -> Finding:
     """One finding from those of several outputs; it fits a case if it explains every wrong output there."""
     (first, _), *others = found.values()
-    silent = tuple(name for name in clues if name not in found)
+    silent = tuple(name for name in clues if name not in found and not _only_nan_beside(name, found, clues))
     if len(clues) == 1:
         return first
     asked = {(clue.outcome.case.name, name) for name, seen in clues.items() for clue in seen}
@@ -111,6 +113,16 @@ def _of_all_outputs(found: dict[str, Holding], clues: dict[str, list[Clue]]) -> 
     fits = len(cases - open_to)
     kinds = (first, *(other.finding for other in others))
     return Finding(Outputs(kinds, silent), first.place, fits, max(fits, len(decided)), bool(silent))
+
+
+def _only_nan_beside(name: str, found: dict[str, Holding], clues: dict[str, list[Clue]]) -> bool:
+    """Whether an output is wrong by NaN alone, where one with a finding has NaN too: one cause will do."""
+    beside = {clue.outcome.case.name for other in found for clue in clues[other] if clue.got.isnan().any()}
+    return all(
+        clue.outcome.case.name in beside and bool(clue.got[clue.bad].isnan().all())
+        for clue in clues[name]
+        if not clue.check.problem
+    )
 
 
 def holding(rules: Sequence[type[Rule]], clues: Sequence[Clue]) -> Holding | None:
@@ -180,7 +192,24 @@ def with_first_divergence(search: Search) -> Finding | None:
         if finding.partial:
             return departed  # what is said of some outputs would be said beside a line that explains others
         return replace(departed, kind=DepartureAndPlace((departed, finding)))
+    if _masked_later(departed):
+        return None  # what the finding says shows at a line that comes later
     return replace(finding, kind=WithItsLine((finding, departed)), place=departed.place)
+
+
+def _masked_later(departed: Finding) -> bool:
+    """Whether a later line masks the value that departs: it may still be as it should be at its own line."""
+    place, variable = departed.place, getattr(departed.kind, "variable", "")
+    if place is None or not variable:
+        return False
+    mask = re.compile(rf"^\s*{re.escape(variable)} = \w+\.where\(.*\b{re.escape(variable)}\b")
+    indent = len(place.text) - len(place.text.lstrip())
+    for line in linecache.getlines(place.file)[place.line :]:
+        if line.strip() and len(line) - len(line.lstrip()) < indent:
+            return False
+        if mask.match(line):
+            return True
+    return False
 
 
 def _about_form(finding: Finding) -> bool:

@@ -232,6 +232,8 @@ def _unread(outcome: Outcome, names: tuple[str, ...], heads: int) -> list[dict[s
     """For each head and each of these inputs the rows that no program reads."""
     seen = outcome.observation.unread if outcome.observation is not None else {}
     rows = {n: _heads(seen[n]).all(-1) for n in names if n in seen}
+    if len(outcome.launches) > 1:  # what one kernel reads, another may not: that it is read says nothing
+        rows = {n: r for n, r in rows.items() if bool(r.any())}
     return [{n: r[head * len(r) // heads] for n, r in rows.items()} for head in range(heads)]
 
 

@@ -254,9 +254,8 @@ def _with_readings(exercise: Exercise, inputs: Inputs, evidence: Evidence) -> Ev
         with deadline(exercise.judged.time_limit):
             value = exercise.judged.read(evidence.returned, inputs)
     except (TypeError, ValueError, TimeLimit) as error:  # says why the answer cannot be read
-        return dataclasses.replace(
-            evidence, raised=describe_exception(error, exercise.judged.time_limit, exercise.judged.read)
-        )
+        raised = describe_exception(error, exercise.judged.time_limit, exercise.judged.read)
+        return dataclasses.replace(evidence, raised=dataclasses.replace(raised, place=None))
     outputs = tuple(map(Output, as_tuple(value)))
     return dataclasses.replace(evidence, returned=value, outputs=outputs)
 

@@ -36,7 +36,7 @@ class Evidence:
 
 def evidence_of(result: CheckResult, failing: bool) -> Evidence:
     """The evidence for the sentence of a verdict; `failing` if something is wrong."""
-    outcome, finding = result.principal, result.finding if failing else None
+    outcome, finding = case_of_evidence(result), result.finding if failing else None
     observation = _unsaid(*explanation_and_observation(finding, outcome)) if finding is not None else ""
     if finding is not None and (
         result.exercise.judged.says is not None or finding.names[0] == "never written"
@@ -49,6 +49,19 @@ def evidence_of(result: CheckResult, failing: bool) -> Evidence:
         support=support(result, outcome) if failing else "",
         detail="\n".join(filter(None, (in_full, outcome.detail if outcome else ""))).strip("\n"),
     )
+
+
+def case_of_evidence(result: CheckResult) -> Outcome | None:
+    """The case that the evidence is about: the first that failed, or one in which the finding holds.
+
+    The two differ where the finding explains a part of the failing cases, and names a case of its own.
+    """
+    first, finding = result.principal, result.finding
+    if first is None or finding is None or (finding.of > 1 and finding.fits >= finding.of):
+        return first
+    named = getattr(finding.kind, "case", "")
+    own = (o for o in result.outcomes if o.case.name == named and o.status is result.status)
+    return next(own, first)
 
 
 def explanation_and_observation(finding: Finding, outcome: Outcome | None) -> tuple[str, str]:
@@ -91,6 +104,8 @@ def support(result: CheckResult, outcome: Outcome | None) -> str:
         parts[0] += f" ({'one slow case was' if skipped == 1 else f'{skipped} slow cases were'} skipped)"
     if result.exercise.judged.says is None:  # else the finding names its cases
         seen = "Seen only" if passed == total - 1 else "First seen"
+        if outcome is not result.principal:
+            seen = "Seen"
         parts.insert(0, f"{seen} in case {outcome.case.name}")
     fit = explained_and_left(result)
     text = "; ".join([*parts, fit] if fit else parts) + "."

@@ -133,9 +133,9 @@ def _nothing_after(failing: list[Outcome]) -> str:
     """That all failing cases stop, where there are several: no case shows what else may be wrong."""
     if len(failing) < 2:
         return ""
-    return (
-        f"{all_of(len(failing), 'failing case')} stop there, and what comes after that is not known: {AGAIN}"
-    )
+    lines = {one.place.line if one.place is not None else None for one in failing}
+    where = "stop there" if len(lines) == 1 else "end early"
+    return f"{all_of(len(failing), 'failing case')} {where}, and what comes after that is not known: {AGAIN}"
 
 
 def _has_no_numbers(outcome: Outcome) -> bool:

@@ -136,12 +136,13 @@ def tile_map(exercise: Exercise, case: Case, check: OutputCheck, head: int | Non
         for n in chosen
     )
     rms = 0.0 if check.ok else check.rms_ratio
+    owners = None if exercise.judged.atomics else writers  # what is added to has no owner: many wrote there
     return TileMap(
         check.name,
         case.name,
         axes_of(check.name, case, parts),
         panels,
-        summary_of(ratio, got, expected, writers, rms, dimension_names(shape, case.sizes)),
+        summary_of(ratio, got, expected, owners, rms, dimension_names(shape, case.sizes)),
         rest_sentence(parts, len(panels), wrong) if head is None else "",
         check.allowed,
         parts.strip,

@@ -117,7 +117,7 @@ def test_a_repair_of_one_output_is_counted_by_outputs_and_gives_no_reason_for_th
 def test_what_a_repair_leaves_is_not_said_to_have_another_reason():
     edit = Finding(OneEdit("name", 3, "x", "y", 4), fits=4, of=4)
     sentence = AfterRepair(4, 7, 4, (edit,)).wording().sentence
-    assert sentence == "Line 3 has `x`; with `y` 4 of the 7 failing cases pass. The other 3 still fail."
+    assert sentence == "Line 3 has `x`; with `y` 4 of the 7 failing cases pass. The other 3 stay wrong."
 
 
 BACKWARD = """

@@ -136,7 +136,11 @@ class Facts:
         """
         goal, made = self.found.goal.quantity, self.found.reading.event.site.name
         own = (goal.name, f"running {goal.words}") if multiple else ()
-        right = (o for o in self.found.operands if o.role == "right" and o.match.quantity.name not in own)
+        right = (
+            o
+            for o in self.found.operands
+            if o.role == "right" and o.match.quantity.name not in own and not _scaled(o)
+        )
         names = [
             o.reading.event.site.name
             for o in right
@@ -151,6 +155,8 @@ class Facts:
             if name == self.found.reading.event.site.name and goal.quantity.needs:
                 return None  # a sum so far that goes on
             return (name, f"{goal.quantity.words} already") if match.quantity is goal.quantity else None
+        if operand.role == "right" and _scaled(operand):
+            return name, times(match.factor, match.quantity, self.alpha)
         if operand.role == "stale":
             axis = elsewhere(operand.reading, self.found.reading, goal)
             place = operand.reading.window.at[axis]
@@ -302,3 +308,8 @@ def _ratio(got: np.ndarray, right: np.ndarray) -> float | None:
 
 def _stored(reading: Reading) -> bool:
     return reading.event.site.kind in ("store", "atomic")
+
+
+def _scaled(operand: Operand) -> bool:
+    """Whether what an operand holds is a quantity times a factor: perhaps right, but not the quantity."""
+    return operand.match is not None and not math.isclose(operand.match.factor, 1.0, rel_tol=1e-4)

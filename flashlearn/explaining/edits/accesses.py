@@ -28,7 +28,7 @@ MISSING_OTHER = edit_kind(
 MISSING_MASK = edit_kind(
     "missing mask",
     sentence="Line {line} accesses memory without a mask: `{old}`; with `{new}`",
-    question="For which sizes do lanes of this access lie outside the tensor?",
+    question="Which lanes of this access have no element of their own, and what must become of them?",
     moves_access=True,
     fills_absence=True,
     in_gluon=False,

@@ -152,6 +152,14 @@ def untransposed_edit(text: SourceText, node: ast.Attribute) -> Edit:
     return text.edit(TRANSPOSE, node, text.of(node.value))
 
 
+def reading_order_edits(text: SourceText, node: ast.Attribute) -> Iterator[Edit]:
+    """`x.reshape(n, m)` for `x.reshape(m, n).T`: entries read by rows and not by columns."""
+    call = node.value
+    if isinstance(call, ast.Call) and name_of(call) in ("reshape", "view") and len(call.args) == 2:
+        a, b = map(text.of, call.args)
+        yield text.edit(TRANSPOSE, node, f"{text.of(call.func)}({b}, {a})")
+
+
 def _division_edits(text: SourceText, node: ast.Call, known: NameFamilies) -> Iterator[Edit]:
     """`cdiv` that rounds down, counts elements, or divides another size."""
     a, b = map(text.of, node.args)

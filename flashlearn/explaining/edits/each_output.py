@@ -24,7 +24,7 @@ def together(trial: Trial, sections: Sequence[Section], repairs: Repairs) -> lis
     Two edits of one line that several outputs depend on may each be right for one of them alone.
     """
     for chosen in itertools.islice(_choices(repairs, frozenset(trial.bad)), JOINT_TRIALS):
-        texts = _applied(sections, [one for _, one in chosen])
+        texts = applied(sections, [one for _, one in chosen])
         if texts is None:
             continue
         at, text = next(iter(texts.items()))
@@ -46,8 +46,8 @@ def _choices(repairs: Repairs, bad: frozenset[str]) -> Iterator[tuple]:
                     yield tuple(zip(sets, (edit for _, edit in some), strict=True))
 
 
-def _applied(sections: Sequence[Section], edits: Sequence[tuple[int, Edit]]) -> dict[int, str] | None:
-    """The texts of the sections that change; None if two edits overlap."""
+def applied(sections: Sequence[Section], edits: Sequence[tuple[int, Edit]]) -> dict[int, str] | None:
+    """The texts of the sections that `edits`, each with its section's number, change; None if two overlap."""
     texts: dict[int, str] = {}
     for number in {i for i, _ in edits}:
         here = sorted((e for i, e in edits if i == number), key=lambda e: e.start, reverse=True)

@@ -320,4 +320,5 @@ def _called(text: SourceText, node: ast.Call, names: list[str]) -> Iterator[Edit
             yield text.edit(MISSING_SHIFT, node.args[0], f"{text.of(node.args[0])} - {other}")
     if name in ("reshape", "view") and len(node.args) == 2:
         a, b = map(text.of, node.args)
-        yield text.edit(TRANSPOSE, node, f"{text.of(node.func)}({b}, {a}).mT")
+        transposed = "T" if b"sp." in text.raw else "mT"
+        yield text.edit(TRANSPOSE, node, f"{text.of(node.func)}({b}, {a}).{transposed}")

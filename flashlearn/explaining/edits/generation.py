@@ -10,7 +10,12 @@ from dataclasses import replace
 
 from flashlearn.explaining.edits.accesses import mask_edits
 from flashlearn.explaining.edits.analogy import analogy_edits
-from flashlearn.explaining.edits.calls import call_edits, order_edits, untransposed_edit
+from flashlearn.explaining.edits.calls import (
+    call_edits,
+    order_edits,
+    reading_order_edits,
+    untransposed_edit,
+)
 from flashlearn.explaining.edits.comparisons import (
     advanced_bound_edits,
     bound_edits,
@@ -185,5 +190,6 @@ def _node_edits(
         yield from order_edits(text, node.elts, unpacked)
     elif isinstance(node, ast.Attribute) and node.attr in ("T", "mT"):
         yield untransposed_edit(text, node)
+        yield from reading_order_edits(text, node)
     elif isinstance(node, ast.IfExp):
         yield from conditional_edits(text, node)

@@ -14,8 +14,9 @@ from flashlearn.explaining.edits.address_slice import address_slice, operand_lin
 from flashlearn.explaining.edits.alternatives import most_natural
 from flashlearn.explaining.edits.compensation import compensates
 from flashlearn.explaining.edits.disabled_bounds import swallows_a_loop, wastes_work
-from flashlearn.explaining.edits.each_output import ALTERNATIVES, together
+from flashlearn.explaining.edits.each_output import ALTERNATIVES, Repairs, together
 from flashlearn.explaining.edits.edit import Edit
+from flashlearn.explaining.edits.formula_pairs import POOL, edit_of_some_outputs, pair_of_edits
 from flashlearn.explaining.edits.formula_trial import FormulaTrial
 from flashlearn.explaining.edits.generation import edits_of
 from flashlearn.explaining.edits.naturalness import Naturalness, naturalness
@@ -87,6 +88,7 @@ def find_edit(
     everything = frozenset(trial.bad)
     partial: list[PartialRepair] = []
     echoing: list[PartialRepair] = []
+    pool: list[tuple[int, Edit]] = []
     edits = (
         (i, edit)
         for i, section in enumerate(sections)
@@ -106,6 +108,8 @@ def find_edit(
         if len(trial.wrong) == 1 and by_chance:
             continue
         text = edit.applied(sections[i].text)
+        if len(pool) < POOL and _is_natural(sections[i].text, edit):
+            pool.append((i, edit))
         good = frozenset(trial.repaired(i, text))
         if good and (wastes_work(trial, edit) or swallows_a_loop(trial, i, text, edit)):
             continue
@@ -132,11 +136,28 @@ def find_edit(
             single = {name: repairs.get(frozenset({name})) for name in exercise.outputs}
             kept += [PartialRepair(0, *found[0], (name,)) for name, found in single.items() if found]
             kept += echoing
+        if exercise.kind is not Kind.KERNEL and runs is None and not explained:
+            return _of_formula(trial, sections, repairs, pool)
         return _two_edits(exercise, trial, sections, partial, outcomes, hints)
     parts = tuple(edit_finding(trial.wrong, sections[i], edit, names) for names, i, edit in each)
     if len(parts) == 1:
         return parts[0]
     return Finding(EachOutput(parts), fits=len(trial.wrong), of=len(trial.wrong))
+
+
+def _of_formula(
+    trial: Trial, sections: Sequence[Section], repairs: Repairs, pool: Sequence[tuple[int, Edit]]
+) -> Finding | None:
+    """What two edits do to a formula that no single one makes right, or one to some of its outputs."""
+    wrong = trial.wrong
+
+    def finding(section: Section, edit: Edit, output: str, written: str) -> Finding:
+        return edit_finding(wrong, section, edit, output, written=written)
+
+    some = edit_of_some_outputs(
+        trial, sections, repairs, lambda one: _is_natural(sections[one[0]].text, one[1]), finding
+    )
+    return some or pair_of_edits(trial, sections, pool, finding)
 
 
 def _exchanges(edit: Edit) -> bool:

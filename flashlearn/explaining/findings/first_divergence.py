@@ -31,7 +31,6 @@ class Instead:
             "key shown": f"it shows key {key} to query {query}, which may not see it",
             "key hidden": f"it hides key {key} from query {query}, which sees it",
             "unscaled": "it is Q Kᵀ without alpha, and alpha does not come later",
-            "NaN": "it holds NaN",
             "without delta": "it is P ∘ dP, so delta is not subtracted",
             "share": "it contains only this tile's share",
             "place": f"it is {self.name}",
@@ -88,6 +87,10 @@ class FirstDivergence(FindingKind):
                 f"{self.function} is called in several lines: which of these calls takes this tile, and "
                 "should it apply the mask?"
             )
+        if kind == "NaN":
+            return (
+                "Which operands are infinite there, and what do this line and those before it make of them?"
+            )
         if kind == "multiple":
             return "Which line applies this factor, or leaves it out: this one, or one before it?"
         if kind == "power":
@@ -136,6 +139,8 @@ class FirstDivergence(FindingKind):
         meant = f"{self.times} times {self.quantity}" if self.times else self.quantity
         if self.rows is not None:
             meant = f"rows {self.rows[0]} to {self.rows[1]} of {self.quantity}"
+        if kind == "NaN":
+            return f"NaN in places, where it should be {meant}{though}{others}"
         instead = str(self.instead or "")
         return f"not {meant}{though}{others}" + (f": {instead}" if instead else "")
 

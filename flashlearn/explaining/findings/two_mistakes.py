@@ -145,7 +145,7 @@ class AfterRepair(FindingKind):
             return Wording(f"{seen} {apart}{names} {verb} still wrong.", again(question))
         if not more:
             left = self.failing - self.repaired
-            others = "The other one still fails" if left == 1 else f"The other {left} still fail"
+            others = "The other failing case stays wrong" if left == 1 else f"The other {left} stay wrong"
             return Wording(f"{seen} {others}.", again(question))
         (other,) = more
         if other.kind.observed:

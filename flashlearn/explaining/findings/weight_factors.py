@@ -26,8 +26,8 @@ class RowsOfPFactor(FindingKind):
         )
         if self.recomputed:
             return Wording(
-                f"{sentence}: as if LSE were another number.",
-                "Is LSE in the same units as S, and read for the same row?",
+                f"{sentence}: as if LSE were another number, or some queries counted more often than others.",
+                "Is LSE in the same units as S, and read for the same row? And is each query visited once?",
             )
         return Wording(
             f"{sentence}: the sum of V and the number that it is divided by do not belong together.",

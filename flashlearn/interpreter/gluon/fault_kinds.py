@@ -74,7 +74,7 @@ def _wait_missing(f: Mapping[str, Any]) -> str:
         return (
             f"If it should read what that copy brings, {wait} must come first; if not, the copy is too early."
         )
-    return f"Put {wait} before it."
+    return f"In this turn {wait} has to come before it."
 
 
 @_kind("phase is off")

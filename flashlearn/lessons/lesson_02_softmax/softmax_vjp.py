@@ -28,7 +28,7 @@ MISTAKES = {
     ),
     "plain mean of dp": Mistake(
         "You subtracted the plain mean of dp. The mean is taken under the distribution p: Σ_k p_k dp_k.",
-        "The two agree only where all probabilities are equal. Try p = (1/6, 1/3, 1/2).",
+        "The two agree for every dp only where all probabilities are equal. Try p = (1/6, 1/3, 1/2).",
         wrong=_by_bracket(lambda p, dp: sum(dp) / p.rows),
     ),
     "p in front forgotten": Mistake(

@@ -37,18 +37,18 @@ MISTAKES = {
         **formula("mask turned round"),
     ),
     "the mask is forgotten on the way back": Mistake(
-        "The gradients are those of unmasked attention, though o is masked.",
+        "The backward pass computes the gradients without the mask, though o is masked.",
         "The backward pass has to know what the forward pass did: is `causal` kept on ctx, and used to "
         "choose?",
         **formula("no mask backward", also=(("no mask backward", "guarded"),)),
     ),
     "the mask is forgotten in dQ": Mistake(
-        "dQ is that of unmasked attention, though o is masked.",
+        "dQ is computed without the mask, though o is masked.",
         "The backward pass chooses two launchers. Look at the one for dQ.",
         **formula("no mask in dq", also=(("no mask in dq", "guarded"),)),
     ),
     "the mask is forgotten in dK and dV": Mistake(
-        "dK and dV are those of unmasked attention, though o is masked.",
+        "dK and dV are computed without the mask, though o is masked.",
         "The backward pass chooses two launchers. Look at the one for dK and dV.",
         **formula("no mask in dkv", also=(("no mask in dkv", "guarded"),)),
     ),

@@ -33,7 +33,7 @@ MISTAKES = {
     ),
     "one head after the other": Mistake(
         "The order is right within a head, and the heads follow each other: the last head's heavy blocks "
-        "begin when all others are done.",
+        "begin after all blocks of the other heads have begun.",
         "First the heaviest block of every head, then the next of every head.",
         wrong=_head_after_head,
     ),

@@ -41,17 +41,18 @@ def _over_budget(launch: Launch) -> str:
     (compiled,) = compiler.compile_launch(launch, targets=(TARGET,))
     if compiled.error:
         return f"{launch.name} does not run on an {compiled.device}: {compiled.error}"
+    if compiled.tensor_cores != "wgmma":
+        return (
+            f"Right, but over the budget: an {compiled.device} multiplies tiles of 64 rows and more of "
+            f"16-bit numbers with its fast instruction, wgmma, and {launch.name} does not use it for bf16 "
+            f"inputs ({compiled.constants}). In which type do the operands of its products arrive there?"
+        )
     if compiled.spill_bytes:
         return (
             f"Right, but over the budget: for D 128 in bf16 {launch.name} uses {compiled.registers} "
             f"registers per thread on an {compiled.device}, and spills {compiled.spill_bytes} bytes "
             f"({compiled.constants}). A warp has 32 threads: each holds its part of the scores and of the "
             "sum for O, which is smaller with more warps, or with a smaller tile."
-        )
-    if compiled.tensor_cores != "wgmma":
-        return (
-            f"Right, but over the budget: an {compiled.device} multiplies tiles of 64 rows and more with its "
-            f"fast instruction, wgmma, and {launch.name} does not use it ({compiled.constants})."
         )
     return ""
 

@@ -92,6 +92,7 @@ FROM_EARLIER_LESSONS = (
     "alpha forgotten",
     "alpha's sign is lost",
     "acc not rescaled",
+    "the new product is rescaled too",
     "l not rescaled",
     "acc rescaled twice",
     "the maximum is not subtracted",

@@ -48,6 +48,7 @@ MISTAKES = {
         **formula("lse in base 2", also=("lse mixes bases", "lse mixes bases in m")),
     ),
     "acc not rescaled": SHARED["acc not rescaled"],
+    "the new product is rescaled too": SHARED["the new product is rescaled too"],
     "the ragged end is not masked": Mistake(
         "Keys from S_k on take part. The copy engine fills them with zeros, and 0 is a score like any other.",
         "Without a causal mask, which key is the last that a query sees?",

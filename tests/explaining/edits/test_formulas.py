@@ -31,7 +31,7 @@ FORMULA = """def f(p, dp, alpha):
         ("p * mean", "(p * mean) / alpha"),
         ("ds[0] = alpha * y + mean + p[0]", "ds[0] += alpha * y + mean + p[0]"),
         ("alpha * y + mean + p[0]", "alpha * (y + mean + p[0])"),
-        ("p.reshape(3, -1)", "p.reshape(-1, 3).mT"),
+        ("p.reshape(3, -1)", "p.reshape(-1, 3).T"),
         ("p", "p.applyfunc(lambda entry: 1 / entry)"),
         ("ds.multiply_elementwise(p)", "ds"),
     ],

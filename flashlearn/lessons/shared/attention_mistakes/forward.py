@@ -59,6 +59,13 @@ def common(formula: FaultyFormula) -> dict[str, Mistake]:
             "exp(m_old − m_new). Do they, and is the factor right?",
             **formula("acc not rescaled"),
         ),
+        "the new product is rescaled too": Mistake(
+            "The factor exp(m_old − m_new) is applied after the tile's P V has been added, so it also scales "
+            "that product, whose P is already relative to the new maximum. In the first tile it is 0, and "
+            "the product is lost.",
+            "Which of the two summands was computed relative to the old maximum? Only that one is scaled.",
+            **formula("product rescaled too"),
+        ),
         "l not rescaled": Mistake(
             "The sum l keeps the old maximum's exponentials when a later tile raises it, and the "
             "numerator of O does not, so O is too small and LSE too large.",

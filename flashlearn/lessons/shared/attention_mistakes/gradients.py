@@ -16,8 +16,8 @@ def common(formula: FaultyFormula, keys: bool) -> dict[str, Mistake]:
     either = for_dkv if keys else for_dq
     dp, used = either("dP", "dK's dP"), either("You used", "dK was made from")
     along = (
-        "lies along the keys: entry n of delta was subtracted from key n, and belongs to query n. "
-        "The shapes fit"
+        "{0} lies along the keys: entry n of {0} was subtracted from key n, and belongs to query n. "
+        "The shapes fit because the tile is square"
     )
     which = "which axis of your tile counts those, the rows ([:, None]) or the columns ([None, :])?"
     return {
@@ -55,12 +55,12 @@ def common(formula: FaultyFormula, keys: bool) -> dict[str, Mistake]:
             **formula("delta after P"),
         ),
         "delta along the keys": Mistake(
-            f"delta {along} because the tile is square{either('', '; dV needs no delta')}.",
+            f"{along.format('delta')}{either('', '; dV needs no delta')}.",
             f"delta belongs to the queries{either('', ', here as for dQ')}: {which}",
             **formula("delta along the keys"),
         ),
         "LSE along the keys": Mistake(
-            f"LSE {along} because the tile is square.",
+            f"{along.format('LSE')}.",
             f"LSE belongs to the queries: {which}",
             **formula("LSE along the keys"),
         ),
@@ -139,7 +139,7 @@ def common(formula: FaultyFormula, keys: bool) -> dict[str, Mistake]:
             f"{dp} was computed as Q Vᵀ. O = P V, so dO is multiplied by V: dP = dO Vᵀ.",
             either(
                 "Compare the operands of the product that makes dP with O = P V.",
-                "Compare the operands with O = P V: which of the two tiles that the loop loads belongs to O?",
+                "Compare the operands with O = P V: which of the tiles that the loop loads belongs to O?",
             ),
             **formula("dP from Q"),
         ),

@@ -45,6 +45,7 @@ TILED = frozenset(
         "V stays",
         "K stays",
         "acc rescaled twice",
+        "product rescaled too",
         "divided in every step",
         "finite filler",
         "filler −10³⁰",
@@ -165,7 +166,9 @@ def _block(q, k, v, alpha, bounds, last_seen, causal, faults, size) -> tuple[Ten
         if "softmax per tile" in faults:
             p, rescale = p / p.sum(dim=-1, keepdim=True), torch.ones_like(rescale)
         acc = acc * (1.0 if faults & {"acc not rescaled", "nothing rescaled"} else rescale)
-        acc = acc * (rescale if "acc rescaled twice" in faults else 1.0) + p.to(v.dtype).to(wide) @ v_tile
+        acc = acc * (rescale if "acc rescaled twice" in faults else 1.0)
+        product = p.to(v.dtype).to(wide) @ v_tile
+        acc = acc + product * (rescale if "product rescaled too" in faults else 1.0)
         if "divided in every step" in faults:
             acc = acc / l_i
         m = m if "m never updated" in faults else m_new

@@ -1,0 +1,38 @@
+"""Two edits of one formula: what is said where no single one makes everything right."""
+
+from flashlearn.explaining import diagnose
+from flashlearn.explaining.findings.edits import OneEdit, TwoEdits
+from flashlearn.explaining.findings.outputs import Outputs
+from flashlearn.judging.symbolic import run_symbolic
+from flashlearn.lessons import find
+from tests.corpus import function_from_text
+
+
+def found(name, text):
+    exercise, function = find(name), function_from_text(text)
+    return diagnose(exercise, run_symbolic(exercise, function), function)
+
+
+def test_an_edit_that_makes_one_output_right_is_told_and_the_other_output_is_left_open():
+    text = """
+def attention_dq_dk(q, k, ds, alpha):
+    dq = ds * k / alpha
+    dk = (ds.T * q).applyfunc(lambda x: sp.sin(x))
+    return dq, dk
+"""
+    finding = found("attention_dq_dk", text)
+    assert isinstance(finding.kind, Outputs) and finding.partial
+    (part,) = finding.parts
+    assert isinstance(part.kind, OneEdit) and part.kind.output == "dq"
+    assert finding.sentence.endswith("dk is wrong too, which this does not explain.")
+
+
+def test_two_edits_that_are_right_together_are_both_told():
+    text = """
+def softmax_vjp(p, dp):
+    mean = (p.T * dp)[0] * 5
+    return p.multiply_elementwise(dp) + mean * p
+"""
+    finding = found("softmax_vjp", text)
+    assert isinstance(finding.kind, TwoEdits)
+    assert "5" in finding.sentence and "`p.multiply_elementwise(dp) - mean * p`" in finding.sentence

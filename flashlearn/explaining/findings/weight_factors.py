@@ -26,7 +26,8 @@ class RowsOfPFactor(FindingKind):
         )
         if self.recomputed:
             return Wording(
-                f"{sentence}: as if LSE were another number, or some queries counted more often than others.",
+                f"{sentence}: as if LSE were another number, or some queries were visited more often than "
+                "others.",
                 "Is LSE in the same units as S, and read for the same row? And is each query visited once?",
             )
         return Wording(

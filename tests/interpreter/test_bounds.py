@@ -261,10 +261,13 @@ def add_matrices(
     [
         (
             (5, 1),
-            "The address multiplies `i` by `y_row`, which is 5 here, a stride of x_ptr, but y_ptr has the",
+            "multiplies `i` by `y_row`, for which the launcher passes 5, a stride of x_ptr, but y_ptr has",
         ),
         ((1, 7), "With the two strides of y_ptr exchanged, every lane would be inside."),
-        ((7, 2), "multiplies `j` by `y_column`, which is 2 here, but y_ptr has the strides (7, 1)."),
+        (
+            (7, 2),
+            "by `y_column`, for which the launcher passes 2, but y_ptr has the strides (7, 1).",
+        ),
     ],
 )
 def test_whose_strides_an_access_was_made_with_is_told(strides_of_y, said):

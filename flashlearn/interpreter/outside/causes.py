@@ -13,7 +13,7 @@ from flashlearn.interpreter.outside.access import Cause, OutsideAccess
 from flashlearn.interpreter.outside.address_terms import taken_apart
 from flashlearn.interpreter.outside.index_causes import cause_of_indices
 from flashlearn.interpreter.outside.indices import Index, Part, indices_of, merged_size, parts_of
-from flashlearn.interpreter.outside.kernel_source import running_scope
+from flashlearn.interpreter.outside.kernel_source import Scope, running_scope
 from flashlearn.interpreter.shadow import View
 
 
@@ -36,7 +36,7 @@ def _cause_of(access: OutsideAccess) -> Cause | None:
         return None
     unknown = [part for part in parts if part.dim is None]
     if unknown:
-        return _of_strides(unknown, access)
+        return _of_strides(unknown, access, scope)
     indices = indices_of(parts, access.view)
     shared = _shared(indices, access.view)
     if shared is not None:
@@ -68,7 +68,7 @@ def _at(indices: Sequence[Index], access: OutsideAccess) -> tuple[int, ...] | No
 # ---------------------------------------------------------------- strides
 
 
-def _of_strides(unknown: Sequence[Part], access: OutsideAccess) -> Cause | None:
+def _of_strides(unknown: Sequence[Part], access: OutsideAccess, scope: Scope) -> Cause | None:
     """A term whose stride is none of the tensor's."""
     part, view = unknown[0], access.view
     if len(unknown) > 1 or part.term.value(part.index) is None:
@@ -80,7 +80,9 @@ def _of_strides(unknown: Sequence[Part], access: OutsideAccess) -> Cause | None:
     step = int(np.asarray(part.term.value(part.stride)).flat[0])
     like = [v.name for v in access.others if step in v.strides and v.name != view.name]
     whose = f", a stride of {like[0]}" if len(set(like)) == 1 else ""
-    value = "" if part.stride_text == str(step) else f", which is {step} here{whose}"
+    passed = scope.parent is None and part.stride_text in scope.runtime_parameters
+    is_here = f"for which the launcher passes {step}" if passed else f"which is {step} here"
+    value = "" if part.stride_text == str(step) else f", {is_here}{whose}"
     return Cause("stride", f"The address multiplies `{part.text}` by `{part.stride_text}`{value}, but {has}")
 
 

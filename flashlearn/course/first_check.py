@@ -22,8 +22,8 @@ from rich.console import Console
 from rich.table import Table
 from triton.runtime.jit import JITFunction
 
-from flashlearn.course.answers import solution
 from flashlearn.course.check import check
+from flashlearn.course.right_answers import answer
 from flashlearn.exercise import Exercise, Kind
 from flashlearn.lessons import all_exercises, find
 from flashlearn.report import Report
@@ -32,7 +32,7 @@ WARM_UP_EXERCISE = "scaled_add"
 
 
 def main(only: list[str] | None = None) -> None:
-    """Print the seconds of each exercise's own solution, and their median."""
+    """Print the seconds of each exercise's own answer, and their median."""
     exercises = all_exercises()
     timed_checks(exercises[WARM_UP_EXERCISE])
     chosen = [find(name) for name in only] if only else [*exercises.values()]
@@ -71,7 +71,7 @@ def _case_seconds(report: Report, mode: str) -> float:
 
 def timed_checks(exercise: Exercise) -> tuple[tuple[float, float], Report]:
     """Seconds from `check` to its report for the package's own solution, twice, and the first report."""
-    function = solution(exercise)
+    function = answer(exercise)
     times, reports = [], []
     with _empty_caches():
         for _ in range(2):

@@ -23,7 +23,8 @@ def together(trial: Trial, sections: Sequence[Section], repairs: Repairs) -> lis
 
     Two edits of one line that several outputs depend on may each be right for one of them alone.
     """
-    for chosen in itertools.islice(_choices(repairs, frozenset(trial.bad)), JOINT_TRIALS):
+    late = not getattr(trial, "symbolic", True)
+    for chosen in itertools.islice(_choices(repairs, frozenset(trial.bad), late), JOINT_TRIALS):
         texts = applied(sections, [one for _, one in chosen])
         if texts is None:
             continue
@@ -36,14 +37,22 @@ def together(trial: Trial, sections: Sequence[Section], repairs: Repairs) -> lis
     return []
 
 
-def _choices(repairs: Repairs, bad: frozenset[str]) -> Iterator[tuple]:
-    """Sets of outputs that are all the wrong ones together, each with an edit; fewest sets first."""
+def _choices(repairs: Repairs, bad: frozenset[str], late: bool = False) -> Iterator[tuple]:
+    """Sets of outputs that are all the wrong ones together, each with an edit; fewest sets first.
+
+    Of numbers that count something, such as the ends of loops, those near the output come first: where one is
+    off by one, so is the same edit of what it was made from, which may be right as it is.
+    """
     for count in range(2, len(bad) + 1):
         for sets in itertools.combinations(repairs, count):
             if sum(map(len, sets)) == len(bad) and frozenset().union(*sets) == bad:
-                likely = [list(enumerate(repairs[one])) for one in sets]
+                likely = [list(enumerate(_ordered(repairs[one], late))) for one in sets]
                 for some in sorted(itertools.product(*likely), key=lambda one: sum(n for n, _ in one)):
                     yield tuple(zip(sets, (edit for _, edit in some), strict=True))
+
+
+def _ordered(edits: Sequence[tuple[int, Edit]], late: bool) -> list[tuple[int, Edit]]:
+    return sorted(edits, key=lambda one: -one[1].line) if late else list(edits)
 
 
 def applied(sections: Sequence[Section], edits: Sequence[tuple[int, Edit]]) -> dict[int, str] | None:

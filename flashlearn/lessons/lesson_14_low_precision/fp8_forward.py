@@ -87,6 +87,17 @@ MISTAKES = {
         "If the unit doubles, what must happen to the accumulator?",
         **formula("unit upside down 64", also=("unit upside down 128",)),
     ),
+    "the change of unit reaches l": Mistake(
+        "The sum l changes its unit with V's scale, as the accumulator does. l is a sum of probabilities and "
+        "has nothing of V in it.",
+        "Which of the two sums has been multiplied by tiles of V?",
+        launcher=edited(
+            (
+                "l_i = l_i * rescale + tl.sum(p, axis=1)",
+                "l_i = l_i * (rescale * (unit / v_scale)) + tl.sum(p, axis=1)",
+            )
+        ),
+    ),
     "rows that see nothing are NaN": Mistake(
         "O of a query that sees no key is NaN: its sum l is 0, and 0/0 is NaN.",
         "By which number can O be divided where l is 0, so that it is 0?",

@@ -25,6 +25,7 @@ from typing import Any
 
 from flashlearn.compiler import child, explain, heavy_tiles, packing
 from flashlearn.compiler.child import CompileQueue
+from flashlearn.interpreter import newer_triton
 from flashlearn.interpreter.specialization import GLUON_ONLY
 from flashlearn.machine import device
 from flashlearn.observation import Launch
@@ -147,9 +148,9 @@ def _compile(
     fresh: dict[int, Budget] = {}
     if missing:
         turn = _queue.foreground() if number is None else _queue.background(number)
-        answers, ending = child.run_worker(
-            job | {"targets": missing, "timeout": timeout}, turn, number is not None
-        )
+        renamed = newer_triton.RENAMED if job.get("gluon") else ()
+        more = {"targets": missing, "timeout": timeout, "renamed": renamed}
+        answers, ending = child.run_worker(job | more, turn, number is not None)
         for target in missing:
             if target in answers:
                 fresh[target] = _budget(job, name, answers[target])

@@ -204,7 +204,7 @@ def _by_node(message: str, node: ast.AST | None) -> str:
             "is unrolled. The "
             "entries of a tuple are reached by index: `values[i]` with an `i` of `tl.static_range`."
         )
-    if isinstance(node, ast.arg) and "StopIteration" in message:
+    if "nested function def" in message or (isinstance(node, ast.arg) and "StopIteration" in message):
         return _FUNCTION
     if isinstance(node, ast.Compare):
         return _comparison(node)

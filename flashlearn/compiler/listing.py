@@ -14,7 +14,6 @@ import os
 import re
 import subprocess
 from collections.abc import Mapping
-from pathlib import Path
 
 from flashlearn.compiler.packing import innermost
 from flashlearn.interpreter.specialization import source_of
@@ -62,9 +61,8 @@ def widths(ptx: str) -> dict[int, int]:
 
 def assemble(ptx: str, target: int = 90) -> str:
     """What NVIDIA's assembler, which comes with Triton, says of a piece of PTX; "" if it accepts it."""
-    import triton.backends.nvidia
+    from triton.backends.nvidia.compiler import get_ptxas
 
-    tool = Path(triton.backends.nvidia.__file__).parent / "bin" / "ptxas"
-    command = [tool, f"-arch=sm_{target}", "-", "-o", os.devnull]
+    command = [get_ptxas(target).path, f"-arch=sm_{target}", "-", "-o", os.devnull]
     done = subprocess.run(command, input=ptx, capture_output=True, text=True, timeout=30)
     return (done.stdout + done.stderr).strip() if done.returncode else ""

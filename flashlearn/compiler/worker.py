@@ -41,6 +41,7 @@ def main() -> None:
     job = json.load(sys.stdin)
     _limit(job["timeout"], job["wall"])
     _settle_cache()
+    _name(job["renamed"])
     made = Shipment(job["functions"], job.get("aggregates", ()))
     for target in job["targets"]:
         started = time.perf_counter()
@@ -71,6 +72,15 @@ def _settle_cache() -> None:
         writable = False
     if not writable:
         os.environ["TRITON_CACHE_DIR"] = tempfile.mkdtemp()
+
+
+def _name(renamed: Sequence[Sequence[str]]) -> None:
+    """Give what a newer triton renamed its older names: see `flashlearn.interpreter.newer_triton`."""
+    for module, kind, older, newer in renamed:
+        owner = importlib.import_module(module)
+        owner = getattr(owner, kind) if kind else owner
+        if hasattr(owner, newer):
+            setattr(owner, older, getattr(owner, newer))
 
 
 class Shipment(dict):

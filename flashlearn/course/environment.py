@@ -23,7 +23,7 @@ from pathlib import Path
 
 from flashlearn.machine import device
 
-PAIRS = {"2.11": "3.6", "2.12": "3.7", "2.13": "3.7"}
+PAIRS = {"2.11": "3.6", "2.12": "3.7", "2.13": "3.7", "2.14": "3.8", "2.15": "3.9"}
 """Releases of torch, each with the triton it was published with: the range that pyproject.toml declares."""
 
 PINNED = "torch 2.13.0 with triton 3.7.1"

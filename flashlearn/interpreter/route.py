@@ -16,13 +16,13 @@ from triton.runtime.autotuner import Autotuner
 from triton.runtime.interpreter import InterpretedFunction
 from triton.runtime.jit import JITFunction
 
+from flashlearn.interpreter import newer_triton
 from flashlearn.interpreter.errors import LaunchError
 from flashlearn.interpreter.launcher_watch import LauncherWatch, noting_raw_pointers
 from flashlearn.interpreter.observer import Observer
 from flashlearn.interpreter.session import LaunchResult, Session
 
-with contextlib.suppress(ImportError):
-    import triton.experimental.gluon  # noqa: F401  its classes must exist before JITFunction is patched
+newer_triton.adapt()  # it imports Gluon, whose classes must exist before JITFunction is patched
 
 _current: list[Session] = []
 _running: list[Session] = []

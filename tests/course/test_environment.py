@@ -41,12 +41,13 @@ def test_whatever_is_not_right_comes_with_advice(monkeypatch):
     [
         ("2.11.0", "3.6.0", True),
         ("2.13.0", "3.7.1", True),
-        ("2.14.1", "3.8.0", None),
-        ("2.15.1", "3.9.0", None),
+        ("2.14.1", "3.8.0", True),
+        ("2.15.1", "3.9.0", True),
+        ("2.16.0", "3.10.0", None),
         ("2.12.1", "3.7.0", True),
         ("2.13.0", "3.6.0", False),
         ("2.99.0", "3.9.0", None),
-        ("2.13.0", "3.8.0", None),
+        ("2.13.0", "3.8.0", False),
         ("2.13.0", "", False),
     ],
 )
@@ -57,17 +58,17 @@ def test_torch_and_triton_are_looked_at_as_a_pair(monkeypatch, torch, triton, ok
 
 
 def test_a_pair_outside_the_declared_range_is_said_in_a_sentence_with_the_range(monkeypatch):
-    versions(monkeypatch, torch="2.15.0", triton="3.9.0")
+    versions(monkeypatch, torch="2.16.0", triton="3.10.0")
     found = check("triton")
-    assert found.ok is None and found.found == "3.9.0 with torch 2.15.0"
-    assert "outside what the course is made for, torch 2.11 with triton 3.6 to torch 2.13" in found.advice
+    assert found.ok is None and found.found == "3.10.0 with torch 2.16.0"
+    assert "outside what the course is made for, torch 2.11 with triton 3.6 to torch 2.15" in found.advice
 
 
 def test_torch_s_cpu_build_which_asks_for_no_triton_works_with_every_triton_of_the_range(monkeypatch):
     versions(monkeypatch, torch="2.13.0", triton="3.6.0")
     monkeypatch.setattr(environment, "_bundles_triton", lambda: False)
     assert check("triton").ok is True and "asks for none" in check("triton").found
-    versions(monkeypatch, torch="2.13.0", triton="3.9.0")
+    versions(monkeypatch, torch="2.13.0", triton="3.10.0")
     assert check("triton").ok is None
 
 

@@ -169,6 +169,9 @@ class GluonOperations:
     def create_cluster_sync(self, *_rest):
         self.block.rest()
 
+    def create_cluster_barrier(self, *_rest):
+        self.block.rest()
+
     def create_fence_mbarrier_init_release_cluster(self, *_rest):
         """A cluster of one program needs none."""
 
@@ -190,7 +193,8 @@ class GluonOperations:
         if _true(pred):
             self.block.expect(view, int(size))
 
-    def create_mbarrier_arrive(self, view, count, pred, *_rest):
+    def create_mbarrier_arrive(self, view, count, *rest):
+        pred = next(one for one in rest if isinstance(one, TensorHandle))  # triton 3.8 has it last
         if _true(pred):
             self.block.arrive(view, int(count))
 
@@ -220,7 +224,7 @@ class GluonOperations:
         self.races.until = None
         view.array[...] = values.data.reshape(view.array.shape)
 
-    def create_async_tma_copy_local_to_global(self, described, coordinates, view):
+    def create_async_tma_copy_local_to_global(self, described, coordinates, view, *_policy):
         self._fits(described, view)
         self.block.store(view)
         self.create_descriptor_store(described, self._stored(described, view), coordinates)
@@ -230,7 +234,7 @@ class GluonOperations:
         self.block.store(view)
         self.create_descriptor_reduce(kind, described, self._stored(described, view), coordinates)
 
-    def create_async_tma_store_wait(self, pendings):
+    def create_async_tma_store_wait(self, pendings, *_read_only):
         self.block.finish("tma store", int(pendings))
 
     def _stored(self, described, view) -> TensorHandle:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import subprocess
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ from typing import Any
 
 import triton
 from triton.backends.compiler import GPUTarget
+from triton.backends.nvidia.compiler import get_ptxas
 from triton.experimental.gluon import language as gl
 from triton.experimental.gluon._runtime import GluonASTSource
 
@@ -54,8 +54,7 @@ def assembled(
     made = triton.compile(source, target=GPUTarget("cuda", 90, 32), options={"num_warps": warps})
     ptx = folder / "kernel.ptx"
     ptx.write_text(made.asm["ptx"])
-    ptxas = os.path.join(os.path.dirname(triton.__file__), "backends", "nvidia", "bin", "ptxas")
-    command = [ptxas, "-v", "--gpu-name=sm_90a", str(ptx), "-o", str(folder / "kernel.cubin")]
+    command = [get_ptxas(90).path, "-v", "--gpu-name=sm_90a", str(ptx), "-o", str(folder / "kernel.cubin")]
     words = subprocess.run(command, capture_output=True, text=True, check=True).stderr
     spilled = max([int(n) for n in re.findall(r"(\d+) bytes spill stores", words)], default=0)
     return Assembled(made.metadata.shared, spilled, made.asm["ptx"], words)

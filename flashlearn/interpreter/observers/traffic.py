@@ -30,8 +30,8 @@ class TrafficCounter(Observer):
         for region in list(self.space.by_storage.values()):
             region.settle_reads()
             loaded, stored = unique.get(region.name, (0, 0))
-            loaded += np.count_nonzero(region.loaded) * region.unit  # much faster than sum() of booleans
-            stored += np.count_nonzero(region.stored) * region.unit
+            loaded += int(np.count_nonzero(region.loaded)) * region.unit  # much faster than sum() of booleans
+            stored += int(np.count_nonzero(region.stored)) * region.unit
             unique[region.name] = (loaded, stored)
         for name, traffic in self.by_name.items():
             traffic.unique_loaded, traffic.unique_stored = unique.get(name, (0, 0))

@@ -166,6 +166,8 @@ def _where(view: View, index: tuple[int, ...], byte: int) -> str:
         return f"{at}, but {view.name} is a single number"
     if 0 in view.shape:
         return f"{at}, but {view.name} is empty (shape {view.shape})"
+    if _between(view, index) and any(not s and n > 1 for s, n in zip(view.strides, view.shape, strict=True)):
+        return f"memory beside the elements of {view.name}, next to {at}: its strides are {view.strides}"
     if _between(view, index):
         several = len(view.shape) > 1
         gaps = f"strides {view.strides} leave" if several else f"stride of {view.strides[0]} leaves"

@@ -32,8 +32,9 @@ def summary_of(
     `names` say what each dimension counts, in the singular: «row».
     """
     unwritten = unwritten_of(ratio, writers)
-    not_finite = np.isnan(ratio) & ~unwritten
-    wrong = (ratio > 1) | not_finite | unwritten
+    apart = np.isnan(ratio) & ~unwritten  # one of the two numbers is NaN or infinite, or both are
+    not_finite = apart & ~np.isfinite(got)
+    wrong = (ratio > 1) | apart | unwritten
     count = int(wrong.sum())
     finite = np.where(unwritten | np.isnan(ratio), 0.0, ratio)
     at = np.unravel_index(int(finite.argmax()), finite.shape)

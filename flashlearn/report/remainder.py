@@ -6,6 +6,8 @@ an access that stops a case explains none of those that ran to the end.
 
 from __future__ import annotations
 
+import torch
+
 from flashlearn.exercise import Kind
 from flashlearn.explaining.findings.case_status import CaseStatus
 from flashlearn.explaining.findings.counts import all_of, some_of
@@ -140,8 +142,10 @@ def _nothing_after(failing: list[Outcome]) -> str:
 
 def _has_no_numbers(outcome: Outcome) -> bool:
     """True where nothing but NaN and infinities is wrong."""
-    compared = outcome.status is Status.WRONG
-    return compared and not any(check.problem or has_wrong_numbers(check) for check in outcome.outputs)
+    if outcome.status is not Status.WRONG or any(c.problem or has_wrong_numbers(c) for c in outcome.outputs):
+        return False
+    wrong = [c.got for c in outcome.outputs if not c.ok and isinstance(c.got, torch.Tensor)]
+    return any(not bool(torch.isfinite(got.double()).all()) for got in wrong)  # else all are a little off
 
 
 def _others(principal: Outcome | None, failing: list[Outcome]) -> str:

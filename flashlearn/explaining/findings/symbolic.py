@@ -117,7 +117,7 @@ class ArgumentsExchanged(FindingKind):
         a, b = self.arguments
         return Wording(
             f"{a} and {b} are swapped in your answer: with the two exchanged, it is right.",
-            f"Follow {a} through your function, line by line: where is it used in place of {b}?",
+            f"Follow {a} and {b} through your function, line by line: where is one in the other's place?",
         )
 
 

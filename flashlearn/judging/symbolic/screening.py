@@ -25,11 +25,13 @@ def _has(form: Form, kind: object) -> bool:
 
 def reject_undefined(form: Form, truth: Form) -> None:
     """Raise Unreadable if the answer holds nan or zoo, and the truth does not."""
-    for bad, what in ((sp.nan, "nan (0/0, or ∞ − ∞)"), (sp.zoo, "a division by zero")):
+    for bad, what in (
+        (sp.nan, "nan (0/0, ∞ − ∞, or 0 · ∞)"),
+        (sp.zoo, "a division by 0 or a logarithm of 0"),
+    ):
         if _has(form, bad) and not _has(truth, bad):
             raise Unreadable(
-                f"your answer contains {what}: something had no value before the end. "
-                "Which denominator, or which difference, was it?",
+                f"your answer contains {what}: something had no value before the end. Which step was it?",
                 "undefined",
             )
 

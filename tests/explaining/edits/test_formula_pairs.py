@@ -36,3 +36,16 @@ def softmax_vjp(p, dp):
     finding = found("softmax_vjp", text)
     assert isinstance(finding.kind, TwoEdits)
     assert "5" in finding.sentence and "`p.multiply_elementwise(dp) - mean * p`" in finding.sentence
+
+
+def test_an_edit_that_only_stops_a_crash_is_not_said_to_make_an_output_right():
+    text = """
+def attention_dq_dk(q, k, ds, alpha):
+    dk = sp.zeros(k.rows, k.cols)
+    for a in range(k.rows):
+        for c in range(k.cols):
+            dk[a, c] = alpha * sum(ds[n, a] * q[n, c] for n in range(ds.cols))
+    return alpha * ds * k, dk
+"""
+    finding = found("attention_dq_dk", text)
+    assert finding is None or "dk is wrong too" not in finding.sentence

@@ -36,8 +36,7 @@ def dkv(formula: FaultyFormula) -> dict[str, Mistake]:
         ),
         "dK and dV exchanged": Mistake(
             "dK and dV are swapped.",
-            "The launcher is to return (dk, dv), in this order. Which of the two sums does each store write, "
-            "and where?",
+            "The launcher is to return dk before dv. Which of the two sums does each store write, and where?",
             **formula("exchanged"),
         ),
         "dK stored as dV": Mistake(

@@ -12,7 +12,7 @@ def forward(formula: FaultyFormula) -> dict[str, Mistake]:
         **common(formula),
         "padded keys are not masked": Mistake(
             "Keys beyond S_k take part with the score 0: each adds exp(0 − m) to l. O is too small and "
-            "LSE too large wherever the last tile is not full.",
+            "LSE too large where the last tile is not full and no causal mask hides them.",
             "A filler of 0 is right for the load and wrong for a score. Which score must a key from S_k "
             "on have, before the maximum is taken?",
             **formula("padded keys"),

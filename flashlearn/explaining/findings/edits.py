@@ -113,9 +113,12 @@ class TwoEdits(FindingKind):
         """Both changes, with what came of them."""
         first, second = (part.kind for part in self.parts)
         some = some_pass(self.reached, self.cases)
+        start = first.change()
+        if not self.reached:
+            start, some = f"{start.removesuffix(',')} alone,", "no failing case passes"
         all_of_them = "both" if self.cases == 2 else "all"
         return Wording(
-            f"There seem to be two mistakes. (1) {first.change()} {some}. "
+            f"There seem to be two mistakes. (1) {start} {some}. "
             f"(2) {second.change().removesuffix(',')} as well, {all_of_them} pass.",
             labelled(("1", first.question), ("2", second.question)),
         )

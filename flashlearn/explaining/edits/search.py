@@ -137,7 +137,9 @@ def find_edit(
             kept += [PartialRepair(0, *found[0], (name,)) for name, found in single.items() if found]
             kept += echoing
         if exercise.kind is not Kind.KERNEL and runs is None and not explained:
-            return _of_formula(trial, sections, repairs, pool)
+            found = _of_formula(trial, sections, repairs, pool)
+            if found is not None:
+                return found
         return _two_edits(exercise, trial, sections, partial, outcomes, hints)
     parts = tuple(edit_finding(trial.wrong, sections[i], edit, names) for names, i, edit in each)
     if len(parts) == 1:

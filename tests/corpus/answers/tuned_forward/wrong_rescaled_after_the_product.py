@@ -2,7 +2,7 @@
 # title: rescaled after the product
 # says: `acc = tl.dot(p, v, acc) * rescale` rescales the new tile's product too, which already is in the new
 #   unit
-# names: first tile missing
+# names: first tile missing; the new product is rescaled too
 
 from torch import Tensor
 from flashlearn.kernels.described import block_d, complying, described, heads_together, like

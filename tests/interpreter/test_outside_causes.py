@@ -82,7 +82,7 @@ def stray(launch) -> OutOfBounds:
         ("at most", "comparison", "`r <= M` (line 25), which lets the index 20 through, the size itself."),
         ("bound", "bound", "the bound is 40, the size of dimension 1, but the size is 20"),
         ("precedence", "precedence", "`&` binds more tightly than a comparison"),
-        ("stride", "stride", "multiplies `r` by `other_row`, which is 47 here"),
+        ("stride", "stride", "multiplies `r` by `other_row`, for which the launcher passes 47"),
         ("no mask", "no mask", "Nothing keeps `r`, index 0 of x_ptr,"),
     ],
 )

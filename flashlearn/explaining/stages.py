@@ -202,12 +202,14 @@ def _masked_later(departed: Finding) -> bool:
     place, variable = departed.place, getattr(departed.kind, "variable", "")
     if place is None or not variable:
         return False
-    mask = re.compile(rf"^\s*{re.escape(variable)} = \w+\.where\(.*\b{re.escape(variable)}\b")
+    unmasked = getattr(getattr(departed.kind, "instead", None), "kind", "") == "unmasked"
+    own = rf"^\s*{re.escape(variable)} = \w+\.where\(.*\b{re.escape(variable)}\b"
+    mask = re.compile(r"\.where\(" if unmasked else own)  # a mask may come after the exponential, too
     indent = len(place.text) - len(place.text.lstrip())
     for line in linecache.getlines(place.file)[place.line :]:
         if line.strip() and len(line) - len(line.lstrip()) < indent:
             return False
-        if mask.match(line):
+        if mask.search(line):
             return True
     return False
 

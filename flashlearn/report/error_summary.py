@@ -39,7 +39,7 @@ def summary_of(
     finite = np.where(unwritten | np.isnan(ratio), 0.0, ratio)
     at = np.unravel_index(int(finite.argmax()), finite.shape)
     index, largest = [int(i) for i in at], float(finite[at])
-    values = f"(got {', expected '.join(_told_apart(float(got[at]), float(expected[at])))})"
+    values = f"(got {', expected '.join(_distinct_numbers(float(got[at]), float(expected[at])))})"
     if not count:
         return _none_wrong(
             wrong.size, f"{number(largest)} of it, at {index} {values}" if largest else "", rms
@@ -58,7 +58,7 @@ def summary_of(
     return ". ".join([*parts, *_owners(wrong, writers, names)]) + "."
 
 
-def _told_apart(got: float, expected: float) -> tuple[str, str]:
+def _distinct_numbers(got: float, expected: float) -> tuple[str, str]:
     """Both numbers, with as many digits as it takes to see that they differ."""
     for digits in (4, 6, 9):
         both = number(got, digits), number(expected, digits)

@@ -70,7 +70,7 @@ def _case_seconds(report: Report, mode: str) -> float:
 
 
 def timed_checks(exercise: Exercise) -> tuple[tuple[float, float], Report]:
-    """Seconds from `check` to its report for the package's own solution, twice, and the first report."""
+    """Seconds from `check` to its report for the course's own answer, twice, and the first report."""
     function = answer(exercise)
     times, reports = [], []
     with _empty_caches():

@@ -6,15 +6,13 @@ outputs.
 
 from __future__ import annotations
 
-import linecache
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 from flashlearn.exercise import Exercise, Kind
 from flashlearn.explaining.declared_mistakes import find_declared, partly_written
-from flashlearn.explaining.divergence import first_divergence
+from flashlearn.explaining.divergence import first_divergence, masked_later
 from flashlearn.explaining.edits.address_slice import READS, WRITES
 from flashlearn.explaining.edits.line_of_mistake import find_line
 from flashlearn.explaining.edits.search import find_edit
@@ -192,26 +190,9 @@ def with_first_divergence(search: Search) -> Finding | None:
         if finding.partial:
             return departed  # what is said of some outputs would be said beside a line that explains others
         return replace(departed, kind=DepartureAndPlace((departed, finding)))
-    if _masked_later(departed):
+    if masked_later(departed):
         return None  # what the finding says shows at a line that comes later
     return replace(finding, kind=WithItsLine((finding, departed)), place=departed.place)
-
-
-def _masked_later(departed: Finding) -> bool:
-    """Whether a later line masks the value that departs: it may still be as it should be at its own line."""
-    place, variable = departed.place, getattr(departed.kind, "variable", "")
-    if place is None or not variable:
-        return False
-    unmasked = getattr(getattr(departed.kind, "instead", None), "kind", "") == "unmasked"
-    own = rf"^\s*{re.escape(variable)} = \w+\.where\(.*\b{re.escape(variable)}\b"
-    mask = re.compile(r"\.where\(" if unmasked else own)  # a mask may come after the exponential, too
-    indent = len(place.text) - len(place.text.lstrip())
-    for line in linecache.getlines(place.file)[place.line :]:
-        if line.strip() and len(line) - len(line.lstrip()) < indent:
-            return False
-        if mask.search(line):
-            return True
-    return False
 
 
 def _about_form(finding: Finding) -> bool:

@@ -77,7 +77,7 @@ class Fitting:
         found = []
         for one in answers:
             there = {int(target): size for target, size in one["needed"].items()}
-            if not one["key"].startswith("None"):
+            if one["key"]:
                 _known[one["key"]] = there
             if there:
                 found.append(Need(one["kernel"], one["draw"], there, one["constants"]))
@@ -112,7 +112,8 @@ def _work(caller: Caller, draws: Sequence[Drawing], send: Send) -> None:
         largest.setdefault((id(launch.specialised.kernel), draws[number].everywhere), (number, launch))
     for number, launch in largest.values():
         everywhere = draws[number].everywhere
-        key = f"{launch.specialised.text_key} {everywhere}"
+        text = launch.specialised.text_key
+        key = f"{text} {everywhere}" if text else ""
         bytes_there = _known[key] if key in _known else beyond(launch.specialised, everywhere)
         what = {"key": key, "kernel": launch.name, "draw": number, "needed": bytes_there}
         send(what | {"constants": sizes(launch)})

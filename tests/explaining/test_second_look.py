@@ -136,3 +136,29 @@ def test_an_edit_for_one_output_is_told_by_outputs_and_not_by_cases():
     finding = diagnose(exercise, run(exercise, function), function)
     assert "dq is right in every case. dv is still wrong" in finding.sentence
     assert "0 of the" not in finding.sentence
+
+
+SUMS_IN_FP32 = """
+def dq_in_one_walk(q, do, lse, tiles, alpha):
+    rows, width = q.shape
+    sum_pdp_k, sum_p_k = torch.zeros(2, rows, width)
+    sum_pdp = torch.zeros(rows, 1)
+    for keys, values in tiles:
+        p = torch.exp(alpha * q @ keys.mT - lse[:, None])
+        pdp = p * (do @ values.mT)
+        sum_pdp_k += pdp @ keys
+        sum_p_k += p @ keys
+        sum_pdp += pdp.sum(dim=-1, keepdim=True)
+    return ALPHA * (sum_pdp_k - sum_pdp * sum_p_k)
+"""
+
+
+@pytest.mark.parametrize(("alpha", "another"), [("alpha", False), ("2 * alpha", True)])
+def test_numbers_rounded_to_fp32_where_fp64_is_asked_for_are_no_second_mistake(alpha, another):
+    exercise, function = find("dq_in_one_walk"), function_from_text(SUMS_IN_FP32.replace("ALPHA", alpha))
+    outcomes = run(exercise, function)
+    finding = diagnose(exercise, outcomes, function)
+    assert ("float32, expected float64" in finding.sentence) or another
+    assert (
+        "still wrong" in finding.sentence or "two mistakes" in finding.sentence or "2 *" in finding.sentence
+    ) is another

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import numpy as np
@@ -16,6 +17,7 @@ from flashlearn.report.causal_mask import CausalMask
 from flashlearn.report.character_map import characters
 from flashlearn.report.layout import PIXELS, WIDTH, layout
 from flashlearn.report.selection import NoSuchPart
+from flashlearn.report.tilemap import tile_map
 from flashlearn.report.units import aligned
 
 ALLOWED = 1e-3
@@ -327,3 +329,21 @@ def test_noise_that_no_single_element_shows_is_not_called_right():
     said = " ".join(str(report_on(check, sizes={}).show()).split())
     assert "root mean square error is 1.8 times" in said
     assert "within what is allowed" not in said
+
+
+@pytest.mark.parametrize(("added", "said"), [(False, True), (True, False)])
+def test_an_output_that_programs_add_to_has_no_owner(added, said):
+    """Of several programs that add to an element, `writers` has only the last."""
+    expected, got = torch.zeros(2, 3, 20, 8), torch.zeros(2, 3, 20, 8)
+    got[1, 1, 17] = 0.5
+    check = judged("o", got, expected, blocks_of_16())
+    one = exercise()
+    one = replace(one, judged=replace(one.judged, atomics=added))
+    assert ("programs stored them" in tile_map(one, Case("heads", HEADS), check).summary) is said
+
+
+def test_what_is_expected_to_be_infinite_is_not_said_to_be_infinite():
+    expected, got = torch.zeros(2, 3, 20, 8), torch.zeros(2, 3, 20, 8)
+    expected[0, 0, 3] = -torch.inf
+    summary = tile_map(exercise(), Case("heads", HEADS), judged("o", got, expected)).summary
+    assert summary.startswith("8 of 960 elements are wrong") and "NaN or infinite" not in summary

@@ -54,6 +54,23 @@ def first_divergence(
     return None
 
 
+def masked_later(departed: Finding) -> bool:
+    """Whether a later line masks the value that departs: it may still be as it should be at its own line."""
+    place, variable = departed.place, getattr(departed.kind, "variable", "")
+    if place is None or not variable:
+        return False
+    unmasked = getattr(getattr(departed.kind, "instead", None), "kind", "") == "unmasked"
+    own = rf"^\s*{re.escape(variable)} = \w+\.where\(.*\b{re.escape(variable)}\b"
+    mask = re.compile(r"\.where\(" if unmasked else own)  # a mask may come after the exponential, too
+    indent = len(place.text) - len(place.text.lstrip())
+    for line in linecache.getlines(place.file)[place.line :]:
+        if line.strip() and len(line) - len(line.lstrip()) < indent:
+            return False
+        if mask.search(line):
+            return True
+    return False
+
+
 def _unmasked_in_one_call(found: Departure) -> bool:
     """True for a value without a mask in a function that is called in several lines.
 

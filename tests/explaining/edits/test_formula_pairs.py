@@ -48,4 +48,6 @@ def attention_dq_dk(q, k, ds, alpha):
     return alpha * ds * k, dk
 """
     finding = found("attention_dq_dk", text)
-    assert finding is None or "dk is wrong too" not in finding.sentence
+    assert (
+        finding is None
+    )  # the error itself is all that is said: `range(dq.cols)` stops it, and repairs nothing

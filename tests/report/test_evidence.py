@@ -1,0 +1,26 @@
+"""Which case the evidence is about."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from flashlearn.exercise import Case
+from flashlearn.outcome import Finding, Outcome, Status
+from flashlearn.report.evidence import case_of_evidence
+
+FIRST, OWN, RIGHT = (
+    Outcome(Case(name, {}), status)
+    for name, status in (("first", Status.WRONG), ("own", Status.WRONG), ("right", Status.PASS))
+)
+
+
+@pytest.mark.parametrize(
+    ("named", "fits", "told"),
+    [("own", 1, OWN), ("own", 2, FIRST), ("", 1, FIRST), ("right", 1, FIRST), ("gone", 1, FIRST)],
+)
+def test_it_is_the_findings_own_case_where_that_explains_a_part(named, fits, told):
+    finding = Finding(SimpleNamespace(case=named), fits=fits, of=2)
+    result = SimpleNamespace(
+        principal=FIRST, finding=finding, outcomes=(FIRST, OWN, RIGHT), status=Status.WRONG
+    )
+    assert case_of_evidence(result) is told

@@ -54,7 +54,8 @@ def summary_of(
         if mask.any() and int(mask.sum()) == count:
             parts[0] += f": {_all(words, count)}"
         elif mask.any():
-            parts.append(f"{int(mask.sum())} {'is' if mask.sum() == 1 else 'are'} {words}")
+            some = int(mask.sum())
+            parts.append(f"{plural(some, 'element')} {'is' if some == 1 else 'are'} {words}")
     return ". ".join([*parts, *_owners(wrong, writers, names)]) + "."
 
 

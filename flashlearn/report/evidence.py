@@ -11,7 +11,7 @@ from flashlearn.outcome import Caution, Finding, Misfit, Outcome, Status
 from flashlearn.report.data import CheckResult
 from flashlearn.report.remainder import explained_and_left
 from flashlearn.report.units import dtype_name, sizes_of
-from flashlearn.report.verdict_sentences import LONGEST_SENTENCE, shortened
+from flashlearn.report.verdict_sentences import LONGEST_SENTENCE, shortened, with_its_case
 
 FEW_LINES = 6  # of a detail: shown unfolded where there is no line of code
 
@@ -42,6 +42,8 @@ def evidence_of(result: CheckResult, failing: bool) -> Evidence:
         result.exercise.judged.says is not None or finding.names[0] == "never written"
     ):
         observation = ""  # the finding says it already: the case in other words, or the values of torch.empty
+    elif outcome is not None:
+        observation = with_its_case(result, observation, outcome.case.name)
     message = outcome.message if outcome and failing else ""
     in_full = message.strip() if len(message) > LONGEST_SENTENCE else ""
     return Evidence(

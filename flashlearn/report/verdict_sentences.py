@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 
 from flashlearn.exercise import Kind
@@ -13,6 +14,7 @@ from flashlearn.report.data import CheckResult
 from flashlearn.report.units import plural
 
 LONGEST_SENTENCE = 480
+ERROR = re.compile(r"\w+ (?:is|are) off by up to |\w+ is less accurate than it should be: ")
 
 SENTENCES = {
     Status.TODO: "The stub is still in place.",
@@ -45,7 +47,7 @@ def sentence_of(result: CheckResult) -> str:
     outcome = result.principal
     if outcome is not None and outcome.fault[:1] == ("todo",):
         return _todo_sentence(*outcome.fault[1:], result.exercise.name)
-    return (shortened(outcome.message) if outcome else "") or SENTENCES[result.status]
+    return (with_its_case(result, shortened(outcome.message)) if outcome else "") or SENTENCES[result.status]
 
 
 def next_step_of(result: CheckResult) -> str:
@@ -62,6 +64,15 @@ def next_step_of(result: CheckResult) -> str:
     if result.status is Status.WRONG:
         return _compare(result)
     return NEXT_STEPS.get(result.status, "")
+
+
+def with_its_case(result: CheckResult, message: str, case: str = "") -> str:
+    """A case's message; where several cases fail and it gives an error's size, after the case's name."""
+    outcome = result.principal
+    failing = sum(one.status is not Status.PASS for one in result.outcomes)
+    if outcome is None or failing < 2 or not ERROR.match(message):
+        return message
+    return f"In case {case or outcome.case.name}, {message}"
 
 
 def shortened(message: str) -> str:
@@ -97,7 +108,7 @@ def _symbolic_step(result: CheckResult) -> str:
     one_of_several = len(names) == 1 < len(result.exercise.outputs)
     task = f"Work out {names[0]} by hand in" if one_of_several else "Work by hand through"
     more = " There may be more than one mistake." if len(names) > 1 else ""
-    step = "the small example, and find the first step that differs from your answer's"
+    step = "the small example, and find the first step at which your answer differs"
     return f"{_contrast(result)}{task} {step}.{more}"
 
 

@@ -99,8 +99,9 @@ class Race(CaseStatus):
                 "and does the address contain it? What all programs write can be read in a second launch."
             )
         return (
-            "Only one program may write each element: which index tells the two programs apart, and "
-            "does the address contain it?"
+            "Which program should write this element? If only one should, which index tells the two apart, "
+            "and does the address contain it? If both contribute to it, what they contribute has to be "
+            "combined."
         )
 
 

@@ -10,14 +10,14 @@ import torch
 from flashlearn.explaining.findings.rule import Clue, Rule, indices
 from flashlearn.outcome import Wording
 
-UNWRITTEN = "or memory that is read before it is written"
 FROM_NAN = (
-    f"A NaN comes from ∞ − ∞, 0 · ∞, ∞/∞, 0/0, a logarithm or a root of a negative number, {UNWRITTEN}: "
-    "which of these is it here?"
+    "Follow this element backwards: in which line does a NaN or an infinity appear first? A NaN is made by "
+    "∞ − ∞ or 0 · ∞, for instance, by 0/0, or by memory that is read before it is written."
 )
 FROM_INFINITY = (
-    "An infinity comes from a number that is too large for its format, as an exponential may be, a division "
-    f"by 0, a logarithm of 0, {UNWRITTEN}: which of these is it here?"
+    "Follow this element backwards: in which line does a NaN or an infinity appear first, and which lines "
+    "turn it into this one? Infinite are a logarithm of 0, for instance, a division by 0, a filler of −inf, "
+    "and a number too large for its format."
 )
 
 

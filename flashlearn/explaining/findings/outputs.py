@@ -45,9 +45,7 @@ class Outputs(EachOutput):
         more = _each_once([first, *(other for other in others if not says_the_same(first, other))])[1:]
         verb = "is" if len(self.silent) == 1 else "are"
         listed = " and ".join(self.silent)
-        says_why = not (first.kind.vague or first.kind.observed)
-        beyond = ", which this does not explain" if says_why else ""
-        rest = f"{listed} {verb} wrong too{beyond}." if self.silent else ""
+        rest = f"{listed} {verb} wrong too." if self.silent else ""
         sentences = (first.sentence, same, *(other.sentence for other in more))
         different = (first, *(other for other in others if other.names != first.names))
         return Wording(joined(*sentences, rest), by_output(different), first.wording.quotes, None)

@@ -131,7 +131,7 @@ class RoundedInside(FindingKind):
             return "Which uses of this value need all its digits, and does any need it in half precision?"
         return (
             "What is in half precision in this line: an operand, the result, or a product on the way to it? "
-            "Only operands of tl.dot and what is stored may be rounded."
+            "Only operands of tl.dot, and what is stored in half precision, may be rounded."
         )
 
     def wording(self) -> Wording:

@@ -61,7 +61,8 @@ class Sign(Rule):
         """Where a minus may be missing."""
         return Wording(
             f"{self.output} has the right size and the opposite sign.",
-            "Where does the formula have a minus? Follow it through your lines.",
+            "Follow the sign through your lines: is there a minus too many or too few, or has the sign of a "
+            "negative factor, such as alpha, been lost?",
         )
 
 

@@ -70,11 +70,10 @@ def _copy(fault: SyncFault, f: Mapping[str, Any]) -> str:
 
 def _wait_missing(f: Mapping[str, Any]) -> str:
     wait = f"`mbarrier.wait({f['barrier']}, {f['phase'] & 1})`"
-    if f["waited"]:
-        return (
-            f"If it should read what that copy brings, {wait} must come first; if not, the copy is too early."
-        )
-    return f"In this turn {wait} has to come before it."
+    return (
+        f"If it should read what that copy brings, {wait} must come before it; if not, its index is that of "
+        "another slot, or the copy is too early."
+    )
 
 
 @_kind("phase is off")
@@ -100,7 +99,8 @@ def _parity(f: Mapping[str, Any]) -> str:
 def _refilled(fault: SyncFault, f: Mapping[str, Any]) -> str:
     whose = "" if f["own"] else f" of `{f['other']}`"
     fix = (
-        "Is it meant for this slot? If so, it may be asked for only after the line that reads the tile."
+        "Is that copy meant for this slot? If so, it may be requested only after the line that reads the "
+        "tile."
         if f["own"]
         else f"Does `{f['other']}` wait for every reader, in the right phase, before it fills a slot again?"
     )

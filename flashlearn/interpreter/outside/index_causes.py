@@ -192,9 +192,7 @@ def _of_part(index: Index, condition: Condition, access: OutsideAccess, scope: S
         )
     if bound != index.size:
         return None
-    added = [p.term.line for p in index.parts[1:] if p.term.line != scope.call.lineno]
-    where = f" (added in line {added[0]})" if len(added) == 1 else ""
-    has = f"the address has {_called(index, access.view)}{where}"
+    has = f"the address has {_called(index, access.view)}"
     tested = f"`{condition.tested_text}` (line {condition.line}: `{condition.text}`)"
     return Cause("other index", f"The mask tests {tested}, but {has}.")
 

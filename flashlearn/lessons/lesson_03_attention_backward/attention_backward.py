@@ -164,7 +164,7 @@ MISTAKES = {
         **formula("exp without maximum"),
     ),
     "scores clipped": Mistake(
-        "Large scores are cut off at a largest value, as a clamp before the exponential does: scores above "
+        "Large scores are cut off at some maximum, as a clamp before the exponential does: scores above "
         "it all count the same.",
         "exp must not overflow: subtract each row's maximum from its scores, which changes nothing in P.",
         **formula(

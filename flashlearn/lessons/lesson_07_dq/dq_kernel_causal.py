@@ -26,7 +26,7 @@ MISTAKES = {  # a causal mask hides padded keys, and its loop ends elsewhere
     **{name: mistake for name, mistake in dq(formula).items() if name not in PADDING},
     **causal_only(formula, keys=False),
     "loop ends one block early": Mistake(
-        "The tile that the diagonal crosses is never visited: queries miss the nearest of their keys.",
+        "The last tile of keys that these queries see is never visited: they miss the nearest of their keys.",
         "The loop ends with the last key that the block's last query sees: its number plus S_k − S_q.",
         **formula("ends one block early"),
     ),

@@ -25,7 +25,8 @@ MISTAKES = {
     **dkv(formula),
     **causal_only(formula, keys=True),
     "loop starts one block late": Mistake(
-        "The tile that the diagonal crosses is never visited: keys miss the nearest of their queries.",
+        "The first tile of queries that sees these keys is never visited: the keys miss the nearest of "
+        "their queries.",
         "The first query that sees key j is i = j − (S_k − S_q). Does the loop begin with the block that "
         "holds it?",
         **formula("starts one block late"),
@@ -40,7 +41,7 @@ MISTAKES = {
     "loop start without S_k − S_q": Mistake(
         "Tiles of queries before the program's own block of keys are left out, as if the diagonal began "
         "in the top-left corner. With more keys than queries some of them are visible.",
-        "Does S_k − S_q come into the loop's start, as into the mask? It is never below 0.",
+        "Does S_k − S_q come into the loop's start, as into the mask? The start itself is never below 0.",
         **formula("starts at the top-left diagonal"),
     ),
     **kernel_mistakes(causal=True),

@@ -108,7 +108,7 @@ MISTAKES = {
         **formula("dk scaled again"),
     ),
     "dk and dv exchanged": Mistake(
-        "The gradient of k is what v's should be, and the other way round.",
+        "The gradients of k and v are swapped.",
         "Follow both from the launcher to the end: in which order does it return them, and are they returned "
         "from backward in the order of forward's arguments, q, k, v, causal, alpha?",
         **formula("dk and dv exchanged"),

@@ -36,12 +36,12 @@ MISTAKES = {
     "gradients pile up": Mistake(
         "The first losses are right, and from then on every step's gradient is added to those of all "
         "steps before: backward() adds to .grad, it does not replace it.",
-        "Which call sets .grad back, and does it come between two calls of backward()?",
+        "Which call resets .grad, and does it come between two calls of backward()?",
         **formula("gradients pile up"),
     ),
     "losses noted after the step": Mistake(
         "Each loss is that of the batch after the step that learnt from it.",
-        "Record the loss before the step that is made from it.",
+        "Record each loss before the optimiser's step that follows from it.",
         **formula("noted after the step"),
     ),
     "no step": Mistake(

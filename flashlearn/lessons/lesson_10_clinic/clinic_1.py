@@ -41,7 +41,7 @@ MISTAKES = {
     ),
     "alpha put into dS": wrong_cure(
         "clinic_1",
-        "dK is right now, and dQ has caught the disease: it was right before, and now it carries alpha "
+        "dK is right now, and dQ is wrong instead: it was right before, and now it carries alpha "
         "twice. dS is shared by both.",
         "Fix a line that belongs to dK alone.",
         (DS, "ds = alpha * p * (dp - delta_i[:, None])"),

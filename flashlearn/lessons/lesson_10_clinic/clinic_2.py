@@ -66,8 +66,8 @@ MISTAKES = {
     ),
     "alpha lost in the cure": wrong_cure(
         "clinic_2",
-        "The race is gone, and alpha with it: dK is 1/alpha times too large.",
-        "The faulty lines did two things. Keep the other one.",
+        "The race is gone, and alpha with it: dK is too large by a factor of 1/alpha.",
+        "The faulty lines did two things: they multiplied by alpha, and they stored. Keep the first.",
         (LOAD_DK, ""),
         (ADD_DK, "tl.atomic_add(dk_ptr + key_tile, dk, mask=in_keys[:, None])"),
     ),

@@ -37,19 +37,19 @@ MISTAKES = {
     ),
     "multiplied by log2 e once more": wrong_cure(
         "clinic_6",
-        "LSE is now too large by the square of log2 e, 2.08: the conversion goes the wrong way.",
+        "LSE is now too large by a factor of (log2 e)² = 2.08: the conversion goes the wrong way.",
         "2^(x log2 e) = e^x. From the exponent of 2 back to that of e, is it a product or a quotient?",
         (LSE_6, "(m_i + tl.log2(l_i)) * log2e, mask"),
     ),
     "only m is converted": wrong_cure(
         "clinic_6",
-        "m is in natural units, but the logarithm of l has base 2: a sum of two units.",
+        "m is in natural units, but the logarithm of l has base 2: two units are added.",
         "LSE is m + log l, both in the same base.",
         (LSE_6, "m_i / log2e + tl.log2(l_i), mask"),
     ),
     "only l is converted": wrong_cure(
         "clinic_6",
-        "The logarithm of l is natural, but m counts in powers of two: a sum of two units.",
+        "The logarithm of l is natural, but m has base 2: two units are added.",
         "LSE is m + log l, both in the same base.",
         (LSE_6, "m_i + tl.log(l_i), mask"),
     ),

@@ -23,8 +23,8 @@ MISTAKES = {
     ),
     "delta of one tile": wrong_cure(
         "clinic_7",
-        "What is subtracted is the mean over the keys of the tile. delta is the mean over all keys of the "
-        "row; the two agree as long as a row fits into one tile.",
+        "What is subtracted is the sum of P ∘ dP over the keys of the tile alone. delta is the sum over all "
+        "keys of the row; the two agree as long as a row fits into one tile.",
         "Where does the patient get delta of the whole row from?",
         (DS_7, "ds = p * (dp - tl.sum(p * dp, axis=1)[:, None])"),
     ),

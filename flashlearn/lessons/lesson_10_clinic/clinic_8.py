@@ -18,16 +18,16 @@ SUM_8 = "acc = (acc * rescale[:, None] + pv).to(acc.dtype)"
 
 MISTAKES = {
     "the accumulator is in half precision": Mistake(
-        "This is the fault that the patient came with: in fp32 and bf16 all is well, in fp16 O is "
-        "infinite where V is large.",
-        "Watch the sum over the tiles, and compare it with the largest number of fp16, 65504. Its "
-        "quotient by l would fit.",
+        "O is still infinite in fp16 where V is large, and right in fp32 and bf16: a sum that is not yet "
+        "divided by l is held in V's dtype, or converted to it.",
+        "Compare the sum with the largest number of fp16, 65504. Its quotient by l would fit: in which "
+        "lines does the sum have the dtype of V?",
         launcher=sick("clinic_8"),
     ),
     "the accumulator is in bf16": wrong_cure(
         "clinic_8",
         "bf16 has the range, so nothing overflows any more, but only 8 bits of precision, and the sum loses "
-        "what each tile adds. Now fp32 inputs suffer as well.",
+        "the low digits of what each tile adds. Now fp32 inputs suffer as well.",
         "An accumulator needs range and precision.",
         (ACC_8, "acc = tl.zeros((BLOCK, D), tl.bfloat16)"),
     ),

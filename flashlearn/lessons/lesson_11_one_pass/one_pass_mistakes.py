@@ -108,8 +108,9 @@ def tile_mistakes(formula: FaultyFormula) -> dict[str, Mistake]:
             **formula("LSE forgotten"),
         ),
         "LSE read as base 2": Mistake(
-            "P is 2^(S log2 e − LSE), and this LSE is a natural logarithm: each row is too large by a "
-            "factor.",
+            "P is 2^(S log2 e − LSE), and this LSE is a natural logarithm: each row of P is off by a "
+            "factor of "
+            "its own, (e/2)^LSE.",
             "S and LSE must have the same unit: natural for exp, times log2 e for exp2.",
             **formula("LSE in base 2"),
         ),
@@ -269,7 +270,7 @@ def query_loop_mistakes(formula: FaultyFormula) -> dict[str, Mistake]:
         "loop start without S_k − S_q": Mistake(
             "Tiles of queries before the program's own block of keys are left out, as if the diagonal "
             "began in the top-left corner. With more keys than queries some of them are visible.",
-            "Does S_k − S_q come into the loop's start, as into the mask? It is never below 0.",
+            "Does S_k − S_q come into the loop's start, as into the mask? The start itself is never below 0.",
             **formula("starts at the top-left diagonal"),
         ),
     }

@@ -103,8 +103,10 @@ MISTAKES = {
         **with_faults(fold, "alpha comes last"),
     ),
     "0 · ∞": Mistake(
-        "Where alpha is 0, the factor meets −∞, in a hidden product or in the first maximum: NaN.",
-        "Which smallest positive factor would change no result, and is not 0?",
+        "−∞ meets a factor of 0, or another −∞ is subtracted from it: NaN. It happens where alpha is 0 and "
+        "hidden elements are multiplied by it, and in rows in which nothing is visible.",
+        "Which tiny positive factor in place of 0 would change no result? And what is subtracted where the "
+        "maximum is −∞?",
         **with_faults(fold, "0 · ∞"),
     ),
     "log2 e is missing": Mistake(
@@ -122,7 +124,8 @@ MISTAKES = {
     ),
     "LSE in base 2": Mistake(
         "Part of the result, or all of it, is in base 2: the maximum, the logarithm of the sum, or both.",
-        "Both parts of LSE are natural: in which base is the maximum, and in which the logarithm of the sum?",
+        "Both parts of LSE must be natural: in which base is your maximum, and in which is your logarithm "
+        "of the sum?",
         **with_faults(fold, "in base 2", also=("maximum in base 2", "sum in base 2")),
     ),
     "the sign of alpha is lost": Mistake(

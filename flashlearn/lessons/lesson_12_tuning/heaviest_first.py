@@ -45,7 +45,7 @@ MISTAKES = {
     "the heads are reversed as well": Mistake(
         "The blocks are in the right order, and the heads in the reverse one, as if all programs were "
         "counted from the end.",
-        "Only the block is counted from the end. Which head does program 0 take?",
+        "Only the block should be counted from the end. Which head does program 0 take?",
         wrong=_counted_from_the_end,
     ),
 }

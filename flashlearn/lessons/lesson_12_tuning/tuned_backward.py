@@ -54,7 +54,7 @@ MISTAKES = {
         **formula("log2 e left in dK"),
     ),
     "LSE and delta at the head of K": Mistake(
-        "For dK and dV, LSE and delta are read at the number of the head of K and V. They have a row for "
+        "For dK and dV, LSE and delta are read at the index of the head of K and V. They have a row for "
         "each head of Q, and a head of K and V serves several of these.",
         "With 4 heads of Q and 2 of K, which rows of LSE and delta belong to the second head of K?",
         **formula(grouped.STATS_AT_K),
@@ -83,12 +83,14 @@ MISTAKES = {
         **formula("one head of the group", also=(("one head of the group", "the first one"),)),
     ),
     "heads dealt round": Mistake(
-        "Head h of Q takes head h % H_k of K and V. Groups are neighbours: head h belongs to h // (H / H_k).",
+        "Head h of Q takes head h % H_k of K and V. The heads of a group are adjacent: head h belongs to h "
+        "// (H / H_k).",
         "With 4 heads of Q and 2 of K, which two share the first one?",
         **formula(grouped.HEADS),
     ),
     "heads dealt round for dK and dV": Mistake(
-        "For dK and dV, head h of K and V is given the heads h, h + H_k, … of Q. Groups are neighbours: "
+        "For dK and dV, head h of K and V is given the heads h, h + H_k, … of Q. The heads of a group are "
+        "adjacent: "
         "it serves the H / H_k heads from h · (H / H_k) on.",
         "With 4 heads of Q and 2 of K, which two share the first one?",
         **formula(grouped.HEADS_OF_KEYS),

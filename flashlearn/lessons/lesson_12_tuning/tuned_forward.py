@@ -48,7 +48,8 @@ MISTAKES = {
     "LSE in base 2": Mistake(
         "The maximum in LSE, the logarithm of the sum, or both are in base 2. The backward pass expects a "
         "natural logarithm.",
-        "Both parts of LSE are natural: in which base is the maximum, and in which the logarithm of the sum?",
+        "Both parts of LSE must be natural: in which base is your maximum, and in which is your logarithm "
+        "of the sum?",
         **formula("lse in base 2", also=("lse mixes bases", "lse mixes bases in m")),
     ),
     "log2 e is missing": Mistake(
@@ -75,7 +76,8 @@ MISTAKES = {
         **formula("tile after the whole ones skipped"),
     ),
     "heads dealt round": Mistake(
-        "Head h of Q takes head h % H_k of K and V. Groups are neighbours: head h belongs to h // (H / H_k).",
+        "Head h of Q takes head h % H_k of K and V. The heads of a group are adjacent: head h belongs to h "
+        "// (H / H_k).",
         "With 4 heads of Q and 2 of K, which two share the first one?",
         **formula(grouped.HEADS),
     ),

@@ -77,8 +77,8 @@ MISTAKES = {
     ),
     "given back while it is read": kernel.mistake(
         "given back too early",
-        "With a product left under way, the slot of this step is not free yet.",
-        "With one product left under way: which slot has been read for sure?",
+        "While a product is still in flight, the slot of this step is not free yet.",
+        "With one product still in flight: which slot has been read for sure?",
     ),
     "given back before the first": kernel.mistake(
         "given back before the first",

@@ -64,7 +64,8 @@ MISTAKES = {
     "a slot is filled while a product reads it": kernel.mistake(
         "slot still read",
         "The slot that is filled belongs to a product that has not been waited for yet.",
-        "With n products left under way, the slots of the last n steps are taken, and that of this step. How "
+        "While n products are still in flight, the slots of the last n steps are in use, and so is that of "
+        "this step. How "
         "far ahead may a copy be?",
     ),
     "one step is never fetched": kernel.mistake(

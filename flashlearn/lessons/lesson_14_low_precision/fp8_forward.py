@@ -138,7 +138,8 @@ MISTAKES = {
     ),
     "LSE in base 2": Mistake(
         "LSE is a logarithm to base 2.",
-        "Both parts of LSE are natural: in which base is the maximum, and in which the logarithm of the sum?",
+        "Both parts of LSE must be natural: in which base is your maximum, and in which is your logarithm "
+        "of the sum?",
         **formula("base 2"),
     ),
     "V's keys in another order than P's": Mistake(

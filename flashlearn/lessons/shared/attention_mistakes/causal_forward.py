@@ -21,7 +21,8 @@ def causal_forward(formula: FaultyFormula) -> dict[str, Mistake]:
             **formula("no causal mask"),
         ),
         "the diagonal is hidden": Mistake(
-            "The mask is one key too strict: query i sees the keys j < i + S_k − S_q, without its own.",
+            "The mask is one key too strict: query i sees the keys j < i + S_k − S_q, but not the key j = "
+            "i + S_k − S_q.",
             "A token attends to itself: query i sees the keys j ≤ i + S_k − S_q.",
             **formula("diagonal hidden", also=(("diagonal hidden", "no guards"),)),
         ),
@@ -63,14 +64,15 @@ def causal_forward(formula: FaultyFormula) -> dict[str, Mistake]:
             **formula("loop end without the offset"),
         ),
         "loop ends one tile early": Mistake(
-            "The tile that the diagonal crosses is never visited: queries miss the nearest of their keys.",
+            "The last tile of keys that these queries see is never visited: they miss the nearest of their "
+            "keys.",
             "The loop ends with the last key that the block's last query sees. Which query does your end "
             "belong to?",
             **formula("loop one tile short"),
         ),
         "loop ends with the first query": Mistake(
             "The tiles of keys end with the last key that the block's first query sees: the queries after it "
-            "miss keys where they see a tile more.",
+            "miss keys where they see one more tile.",
             "The loop ends with the last key that the block's last query sees. Which query does your end "
             "belong to?",
             **formula("end of the first query", also=(("end of the first query", "no guards"),)),
@@ -90,10 +92,10 @@ def causal_forward(formula: FaultyFormula) -> dict[str, Mistake]:
             **formula("lse of empty rows is 0"),
         ),
         "rows that see nothing are NaN": Mistake(
-            "Queries that see no key come out as NaN. Their maximum is −inf and their sum is 0: without a "
-            "guard, −inf − (−inf) in an exponent and 0/0 are NaN.",
-            "Where the maximum is −inf, is 0 subtracted instead in every exponent, that of the rescaling "
-            "too? And where the sum is 0, is the divisor 1?",
+            "Queries that see no key come out as NaN. Their maximum is −inf, and −inf − (−inf) in an "
+            "exponent is NaN; so is 0/0, if their sum of 0 is divided by without a guard.",
+            "Where the maximum is −inf, is 0 subtracted instead in every exponent, also in that of the "
+            "rescaling? And is the division guarded?",
             **formula("no guards"),
         ),
         "a finite number for −inf": Mistake(

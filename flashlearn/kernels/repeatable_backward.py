@@ -44,10 +44,6 @@ def shares_kernel(
     columns = tl.program_id(0) * BLOCK_K + tl.arange(0, BLOCK_K)
     queries = tl.arange(0, BLOCK_Q)
     d = tl.arange(0, BLOCK_D)
-    ### BEGIN SOLUTION
-    # STUB: tl.static_assert(False, "TODO determinism: as before, but each share goes to a place of its own")
-    # shares are [B, H, blocks of keys, S_q, D]: this program's part, and in it a row is D long
-    shares_ptr += (head * tl.num_programs(0) + tl.program_id(0)) * S_q * D
     in_keys, in_d = columns < S_k, d < D
     in_block = in_keys[:, None] & in_d[None, :]
     k = tl.load(k_ptr + columns[:, None] * k_row + d[None, :] * k_col, mask=in_block, other=0.0)
@@ -76,11 +72,15 @@ def shares_kernel(
         ds = (p * (dp - delta_i[:, None])).to(q.dtype)
         dk += tl.dot(tl.trans(ds), q, input_precision="ieee")
         share = alpha * tl.dot(ds, k, input_precision="ieee")
-        tl.store(shares_ptr + rows[:, None] * D + d[None, :], share, mask=in_tile)
+        ### BEGIN SOLUTION
+        # STUB: tl.static_assert(False, "TODO determinism: store the share in a place of this program's own")
+        # shares are [B, H, blocks of keys, S_q, D]: this program's part, and in it a row is D long
+        part = (head * tl.num_programs(0) + tl.program_id(0)) * S_q * D
+        tl.store(shares_ptr + part + rows[:, None] * D + d[None, :], share, mask=in_tile)
+        ### END SOLUTION
     dkv_tile = columns[:, None] * D + d[None, :]
     tl.store(dk_ptr + dkv_tile, (alpha * dk).to(dk_ptr.dtype.element_ty), mask=in_block)
     tl.store(dv_ptr + dkv_tile, dv.to(dv_ptr.dtype.element_ty), mask=in_block)
-    ### END SOLUTION
 
 
 @triton.jit
@@ -125,10 +125,11 @@ def determinism(
     half = q.element_size() == 2
     BLOCK = block or (64 if q.is_cuda and half else 32)
     tile = {"BLOCK_Q": BLOCK, "BLOCK_K": BLOCK, "BLOCK_D": max(16, triton.next_power_of_2(D))}
-    ### BEGIN SOLUTION
-    # STUB: raise NotImplementedError("TODO determinism: memory for the shares, two launches")
     blocks = triton.cdiv(S_k, BLOCK)
+    ### BEGIN SOLUTION
+    # STUB: raise NotImplementedError("TODO determinism: shares = memory for all shares")
     shares = torch.empty((B, H, blocks, S_q, D), dtype=torch.float32, device=q.device)
+    ### END SOLUTION
     shares_kernel[(blocks, H, B)](
         q, k, v, do, lse.contiguous(), delta, shares, dk, dv, alpha, S_q, S_k, D,
         *q.stride(), *k.stride(), *v.stride(), *do.stride(),
@@ -139,5 +140,4 @@ def determinism(
     sum_of_shares_kernel[(triton.cdiv(S_q, BLOCK), H, B)](
         shares, dq, S_q, S_k, D, **tile, IS_CAUSAL=causal
     )  # fmt: skip
-    ### END SOLUTION
     return dq, dk, dv

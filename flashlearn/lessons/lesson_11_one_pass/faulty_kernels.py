@@ -31,6 +31,10 @@ FAULTS: dict[str, dict[str, Edits]] = {
             (_DK, _PLAIN.format(at="dk_ptr + dkv_tile", share="dk_share")),
             (_DV, _PLAIN.format(at="dv_ptr + dkv_tile", share="dv_share")),
         ),
+        "stored, not added": (
+            (_DK, "tl.store(dk_ptr + dkv_tile, dk_share, mask=in_tile)"),
+            (_DV, "tl.store(dv_ptr + dkv_tile, dv_share, mask=in_tile)"),
+        ),
         "no mask": (
             (_DK, "tl.atomic_add(dk_ptr + dkv_tile, dk_share)"),
             (_DV, "tl.atomic_add(dv_ptr + dkv_tile, dv_share)"),

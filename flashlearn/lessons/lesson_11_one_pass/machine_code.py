@@ -8,8 +8,11 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import tempfile
 from collections import Counter
 from dataclasses import dataclass
+from pathlib import Path
 
 from flashlearn.compiler import compile_launch
 from flashlearn.compiler.listing import listing
@@ -24,11 +27,13 @@ BLOCK_OF_A_PRODUCT = re.compile(
 class Figures:
     """Counts in the PTX: atomics by instruction, and those on shared memory; barriers, shuffles, conversions.
 
+    `assembled` counts the atomics and reductions in the machine code.
     `warps` says how the warps of a program divide a product's tile, (down, across), and `rows_of_a_warp` how
     many rows one instruction gives each; `shared_bytes`, `registers` and `spill_bytes` are the compiler's.
     """
 
     atomics: dict[str, int]
+    assembled: dict[str, int]
     shared_atomics: int
     barriers: int
     shuffles: int
@@ -49,6 +54,7 @@ def figures(launch: Launch, target: int = 90) -> Figures:
     atomics = Counter(re.findall(r"\b(?:atom|red)\.[\w.]+", ptx))
     return Figures(
         atomics=dict(atomics),
+        assembled=dict(Counter(re.findall(r"\b(?:ATOM|RED)\w*", machine_code(code["cubin"])))),
         shared_atomics=sum(count for name, count in atomics.items() if ".shared" in name),
         barriers=len(re.findall(r"\bbar\.sync", ptx)),
         shuffles=len(re.findall(r"\bshfl\.sync", ptx)),
@@ -59,3 +65,14 @@ def figures(launch: Launch, target: int = 90) -> Figures:
         registers=budget.registers,
         spill_bytes=budget.spill_bytes,
     )
+
+
+def machine_code(cubin: bytes) -> str:
+    """The instructions of a compiled kernel, by the disassembler that comes with triton."""
+    import triton.backends.nvidia
+
+    tool = Path(triton.backends.nvidia.__file__).parent / "bin" / "nvdisasm"
+    with tempfile.NamedTemporaryFile(suffix=".cubin") as file:
+        file.write(cubin)
+        file.flush()
+        return subprocess.run([tool, "-c", file.name], capture_output=True, text=True, check=True).stdout

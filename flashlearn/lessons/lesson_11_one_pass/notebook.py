@@ -4,7 +4,7 @@
 # Two kernels compute the three gradients in seven products, since both of them compute $S$ and $dP$. This lesson
 # needs only five: one pass over the tiles, along columns or along rows. What a program does not own it adds to
 # memory, where other programs add as well. You will write both kernels, compute what they cost before you trust them,
-# lose an update on purpose, and at the end make the sum the same to the last bit, every time.
+# count what a GPU loses without atomics, and at the end make the sum the same to the last bit, every time.
 #
 # **Afterwards you can**
 #
@@ -12,7 +12,7 @@
 #   dangerous in each;
 # - compute the cost of a design in products, bytes and memory, and say when saving two products in seven is worth it;
 # - distinguish what is lost when two programs add without an atomic from what only changes in the last bits when they
-#   add with one;
+#   add with one, and find a lost update in a design that has atomics in it;
 # - make a sum over programs repeatable, and say what that costs;
 # - read a CUDA design (shared-memory atomics, warps that own rows, threads mapped to elements) and compare it with
 #   what Triton compiles to;
@@ -21,11 +21,13 @@
 # **You need** lessons 07 and 08, whose loops you will combine, and the sections of lesson 05 on traffic and on two
 # programs that write the same element. You need none of the code that you wrote there.
 #
-# **It takes** two to two and a half hours: two kernels that you have mostly written already, a third exercise with
-# two kernels, seven experiments, and three questions at the end.
+# **It takes** about three and a half hours: two kernels of 35 lines that you have mostly written already, a third
+# exercise of a few lines in three places, a dozen experiments with a prediction each, and three questions at the end.
+# The end of section 4 is a good place for a break.
 
 # %%
 import math
+import re
 
 import sympy as sp
 import torch
@@ -35,13 +37,15 @@ from torch import Tensor
 
 import flashlearn
 from flashlearn import DEVICE
+from flashlearn.compiler import compile_launch
+from flashlearn.compiler.listing import listing
 from flashlearn.kernels import fused_backward as packaged  # the course's own, whose blocks can be chosen
 from flashlearn.kernels.delta import delta_preprocess
 from flashlearn.kernels.flash_backward_dkv import dkv_kernel
 from flashlearn.kernels.flash_backward_dq import dq_kernel
 from flashlearn.kernels.flash_forward import flash_forward
 from flashlearn.kernels.reach import refuse_far_rows
-from flashlearn.lessons.lesson_11_one_pass import pictures
+from flashlearn.lessons.lesson_11_one_pass import measured, pictures
 from flashlearn.lessons.lesson_11_one_pass.faulty_kernels import faulty
 from flashlearn.lessons.lesson_11_one_pass.machine_code import figures
 from flashlearn.lessons.shared import backward_pictures, reference
@@ -75,9 +79,10 @@ flashlearn.recall("11", answers)
 pictures.owners()
 
 # %% [markdown]
-# What is dashed has no single owner: several programs add to it. Here is the full cost of lesson 08's three designs,
-# per head, for blocks of $B_q$ queries and $B_k$ keys and $b$ bytes per element. The sums in memory are in fp32, and
-# an addition counts as a read and a write. That memory has to be zeroed at the start and converted at the end.
+# What is dashed has no single owner: several programs add to it. Lesson 08 counted the products of the three designs.
+# Here is the full cost, per head, for blocks of $B_q$ queries and $B_k$ keys and $b$ bytes per element. The sums in
+# memory are in fp32, and an addition counts as a read and a write. That memory has to be zeroed at the start and
+# converted at the end.
 #
 # **Predict**, for $D = 64$, blocks of 64 and half precision: in each step of its loop a program that owns keys loads a
 # tile of $Q$ and one of $dO$. How many bytes does it load, and how many does it add to $dQ$, counted in both
@@ -122,10 +127,9 @@ for blocks in (64, 128):
 # - A tile of $Q$ and one of $dO$ are $2 \cdot 64 \cdot 64 \cdot 2 = 16$ KiB; the share of $dQ$ is $64 \cdot 64 \cdot
 #   4 = 16$ KiB, and 32 in both directions. The atomics request twice as many bytes as the loads. With fp32 inputs
 #   both would be equal.
-# - One pass saves two products in seven, so if the products took all the time it would be at most $7/5 = 1.4$ times
-#   faster. (It also computes the exponentials once instead of twice, and they take time as well.) The cost is
-#   traffic: the design that owns keys requests half as much again as both kernels together, the other one two and a
-#   half times as much.
+# - One pass saves two products in seven: if the products took all the time it would be 1.4 times as fast. (The next
+#   cell counts more than products.) The cost is traffic: the design that owns keys requests half as much again as both
+#   kernels together, the other one two and a half times as much.
 # - The share's traffic is $S_k / B_k$ per element of $dQ$: doubling the block of *keys* halves the atomics. Larger
 #   blocks of queries do not change that traffic. (Lesson 08 found that a larger block of keys also costs more
 #   registers.)
@@ -134,6 +138,21 @@ for blocks in (64, 128):
 #   (section 8).
 #
 # </details>
+#
+# Is $7/5$ the upper limit? Two kernels also compute every exponential twice, and an H100 can compute $3.9 \cdot
+# 10^{12}$ of them per second, for $989 \cdot 10^{12}$ operations of products (FlashAttention-3, section 3.1).
+# **Predict** the limit if both run at their peak, one after the other, for $D = 64$.
+
+# %% tags=["nbval-check-output"]
+for width in (64, 128, 256):
+    for_product, for_exponential = 2 * width / 989e12, 1 / 3.9e12  # seconds for each score, on an H100
+    limit = (7 * for_product + 2 * for_exponential) / (5 * for_product + for_exponential)
+    print(f"D {width:3}: one pass is at most {limit:.2f} times as fast")
+
+# %% [markdown]
+# The smaller $D$, the more the exponentials count: at $D = 64$ one of them takes as long as two products. Masks,
+# subtractions and addresses are saved as well and counted nowhere here. So $7/5$ is what the *products* allow, and not
+# a limit.
 #
 # ## 2 · Own keys, add to dQ
 #
@@ -234,65 +253,43 @@ flashlearn.check("fused_backward_atomic", fused_backward_atomic)
 #
 # ## 3 · What is lost without an atomic, and what changes with it
 #
-# Here is the same kernel with one line replaced: the share is added as in Python, with a load, an addition and a
-# store. **Predict** whether its $dQ$ is right in this interpreter, and what the report will say.
+# Take the same kernel and replace one line: add the share as in Python, with a load, an addition and a store. Lesson
+# 05 lost one of two numbers that way, and in lesson 08 the report named the race although the numbers were right,
+# because the interpreter finishes one program before it starts the next. How much is lost on a GPU?
+#
+# To count it exactly, the next cell runs the faulty kernel on inputs for which every share of $dQ$ is 1: with $Q = 0$
+# and $\mathrm{LSE} = 0$ all of $P$ is 1; $dO$ and $V$ are 1 in one component and $O = 0$, so $dS = dP = 1$; and the
+# keys of a block add up to 1. Then each element of $dQ$ is the number of shares that *arrived*. Each launch is repeated
+# twenty times, on your GPU if there is one; otherwise you see what was measured on another.
+#
+# **Predict** what fraction of the shares is lost, hardly any, half, or nearly all: for one head with two blocks of
+# keys, for one with 64, and for 64 such heads. A second kernel differs in one word: its load passes by L1, the cache of
+# a single multiprocessor, and reads from L2, which all of them share. Does that help?
 
 # %%
-generator = torch.Generator().manual_seed(3)
-q, k, v, do = (torch.randn(1, 1, 256, 32, generator=generator).to(DEVICE) for _ in range(4))
-alpha = 1 / math.sqrt(32)
-o, lse = flash_forward(q, k, v, alpha)
-saved = (q, k, v, o, do, lse, alpha)
-dq_true, dk_true, dv_true = reference.attention_gradients(*(t.double() for t in saved[:-1]), alpha)
-
-with flashlearn.observing() as (session, _):
-    dq_plain = faulty("fused_backward_atomic", "load, add, store")(*saved, False)[0]
-race = session.memory.races.found[0]
-print(f"largest error of dQ here: {(dq_plain - dq_true).abs().max():.0e}")
-print(race.sentence)
-print("the line:", race.place.text.strip() if race.place else "")
-
-# %% [markdown]
-# The interpreter finishes one program before it starts the next, so no update is lost. It still reports that this was
-# luck, because it records which programs access which elements. On a GPU many programs run at once. Let us simulate
-# that in torch, with the shares of sixteen blocks of keys: $W$ programs at a time load the current values, and then
-# store, one after the other, what they loaded plus their share. **Predict** how much of $dQ$ is left for $W = 2$.
-
-
-# %%
-def shares_of_dq(saved, block):
-    """The share of dQ that each block of keys has, in fp64: [blocks, 256, 32]."""
-    q, k, v, o, do, lse = (t[0, 0].double().cpu() for t in saved[:-1])
-    p = torch.exp(saved[-1] * q @ k.T - lse[:, None])
-    ds = p * (do @ v.T - (o * do).sum(dim=1)[:, None])
-    return torch.stack([saved[-1] * ds[:, at] @ k[at] for at in torch.arange(len(k)).split(block)])
-
-
-def in_waves(shares, at_once):
-    """Load, add, store by so many programs at once: of a wave, the last one's store remains."""
-    memory = torch.zeros_like(shares[0])
-    for wave in shares.split(at_once):
-        loaded = memory.clone()
-        for share in wave:
-            memory = loaded + share
-    return memory
-
-
-shares = shares_of_dq(saved, 16)
-missing = {
-    at_once: float((in_waves(shares, at_once) - shares.sum(dim=0)).norm() / shares.sum(dim=0).norm())
-    for at_once in (1, 2, 4, 8, 16)
-}
-assert missing[1] < 1e-12 and all(error > 0.3 for at_once, error in missing.items() if at_once > 1)
-pictures.lost(missing)
+for case in measured.lost():
+    print(f"B·H {case['heads']}, S {case['S']}: {case['S'] // 64} shares for each element of dQ")
+    for way, fractions in case["ways"].items():
+        mean, unharmed = sum(fractions) / len(fractions), fractions.count(0.0)
+        print(
+            f"  {way:26} lost: {mean:7.2%} on average, {min(fractions):7.2%} to {max(fractions):7.2%};"
+            f" nothing in {unharmed} of {len(fractions)} runs"
+        )
+    assert set(case["ways"]["atomic add"]) == {0.0}
 
 # %% [markdown]
 # <details><summary><b>What to notice</b></summary>
 #
-# - One share of each wave survives. With two at a time half of the shares are lost, and since the shares of random
-#   data point in random directions, what is missing is about seven tenths of $dQ$'s length.
-# - A GPU is not so regular: the time between a load and its store is usually short, and *nearly* every share arrives.
-#   That is worse: an error that occurs once in a thousand runs passes most tests.
+# - With an atomic nothing is lost, in any run. Without one the loss is not a rounding error: whole shares are missing,
+#   and how many changes from run to run.
+# - If a load sees what is in memory, a share is lost only where one program stores between another one's load and
+#   store. All programs of a head begin at query 0 and visit the same blocks of $dQ$ in the same order, so those that
+#   start together meet at the same addresses. With one head and two blocks of keys only two programs can collide.
+# - A plain load may be answered by the L1 cache, and L1 caches of different multiprocessors are not kept coherent: it
+#   may hold what was in memory *before* other programs stored (PTX ISA, cache operators). Compare the first two lines
+#   of each launch: what remains of the loss with a load from L2 is lost between load and store.
+# - The size of the loss decides who finds it. If most shares are missing, any test that compares numbers fails. If one
+#   in a million is, most tests pass. The race is the same; so look for the race (the check does), not for the loss.
 #
 # </details>
 #
@@ -300,10 +297,16 @@ pictures.lost(missing)
 #
 # Now run the right kernel several times, with the programs in a different order each time (`seed` shuffles them; a
 # GPU's scheduler promises no order either). Every share arrives. **Predict** for each gradient whether it is the
-# same, bit for bit, in all five runs; and whether it still differs once it has been converted to bf16.
+# same, bit for bit, in all five runs.
 
 # %%
 one_pass = flashlearn.use("fused_backward_atomic", fused_backward_atomic)
+generator = torch.Generator().manual_seed(3)
+q, k, v, do = (torch.randn(1, 1, 256, 32, generator=generator).to(DEVICE) for _ in range(4))
+alpha = 1 / math.sqrt(32)
+o, lse = flash_forward(q, k, v, alpha)
+saved = (q, k, v, o, do, lse, alpha)
+dq_true, dk_true, dv_true = reference.attention_gradients(*(t.double() for t in saved[:-1]), alpha)
 
 
 def in_orders(function, *arguments, seeds=range(1, 6)):
@@ -325,12 +328,10 @@ def steady(runs):
 
 runs = in_orders(one_pass, *saved, False)
 moved = (runs[0][0] != runs[1][0]).float().mean()
-narrow = (runs[0][0].bfloat16() != runs[1][0].bfloat16()).float().mean()
 print("the same in five orders:", steady(runs))
 print(
     f"dQ of two runs: {moved:.0%} of the elements differ, by {(runs[0][0] - runs[1][0]).abs().max():.0e} at most"
 )
-print(f"converted to bf16: {narrow:.2%} differ")
 assert steady(runs) == {"dQ": False, "dK": True, "dV": True}
 
 # %% [markdown]
@@ -339,10 +340,63 @@ assert steady(runs) == {"dQ": False, "dK": True, "dV": True}
 # - $dK$ and $dV$ have an owner: one program sums them in registers, from its first tile to its last, and nothing
 #   depends on other programs. $dQ$ is a sum of eight shares in the order in which they arrive, and $(a + b) + c$ is
 #   not $a + (b + c)$ in floating point.
-# - The differences are as large as fp32's rounding, and no larger: all results are equally right. Conversion to half
-#   precision hides nearly all of them, but not all: a number near the midpoint of two bf16 numbers may be rounded
-#   either way. That is one way in which two training runs from the same seed diverge.
+# - The differences are as large as fp32's rounding, and no larger: all results are equally right.
 # - A gradient whose bits never change probably has an owner. This is a cheap test of a design that you did not write.
+#
+# </details>
+#
+# The launcher converts $dQ$ to the dtype of $Q$ at the end. **Predict** how many of a million sums of eight shares
+# still differ after that, in fp16 and in bf16.
+
+# %%
+terms = torch.randn(8, 2**20, generator=torch.Generator().manual_seed(8))
+forwards, backwards = (sum(list(terms)[::step], torch.zeros(2**20)) for step in (1, -1))
+print(f"of {2**20:,} sums {int((forwards != backwards).sum()):,} differ in fp32", end="")
+for dtype in (torch.float16, torch.bfloat16):
+    print(f", {int((forwards.to(dtype) != backwards.to(dtype)).sum()):,} in {dtype}", end="")
+assert (forwards.bfloat16() != backwards.bfloat16()).any()
+
+# %% [markdown]
+# Conversion hides nearly all of the differences, but not all: a number near the midpoint of two bf16 numbers may be
+# rounded either way. That is one way in which two training runs from the same seed diverge.
+#
+# ### Why the sum is in fp32
+#
+# Could the programs add in bf16, to $dQ$ itself? Then no buffer would have to be zeroed in fp32 and converted, and half
+# as many bytes would move. **Predict** two things: does a GPU have such an atomic, and what does it cost in accuracy?
+
+
+# %%
+@triton.jit
+def add_kernel(out_ptr, x_ptr, BLOCK: tl.constexpr):
+    at = tl.arange(0, BLOCK)
+    tl.atomic_add(out_ptr + at, tl.load(x_ptr + at), sem="relaxed")
+
+
+for dtype in (torch.float32, torch.float16, torch.bfloat16):
+    with flashlearn.observing() as (session, _):
+        add_kernel[(1,)](torch.zeros(1024, dtype=dtype), torch.ones(1024, dtype=dtype), BLOCK=1024)
+    for target, name in ((80, "A100"), (90, "H100")):
+        ptx = listing(session.launches[-1], target)["ptx"]
+        print(f"{dtype!s:15} {name}: {sorted(set(re.findall(r'atom[.][a-z0-9._]+', ptx)))}")
+
+terms = torch.randn(64, 4096, generator=torch.Generator().manual_seed(9))  # 64 shares of 4096 elements
+exact = terms.double().sum(dim=0)
+for dtype in (torch.float32, torch.float16, torch.bfloat16):
+    total = torch.zeros(4096, dtype=dtype)
+    for term in terms:
+        total += term.to(dtype)
+    errors = [(x.double() - exact).norm() / exact.norm() for x in (total, exact.to(dtype))]
+    print(f"{dtype!s:15} error of 64 additions {errors[0]:.1e}, of one rounding at the end {errors[1]:.1e}")
+
+# %% [markdown]
+# <details><summary><b>What to notice</b></summary>
+#
+# - An H100 adds in bf16, eight numbers per instruction. An A100 has no such instruction: the compiler writes `cas`,
+#   compare and swap, inside a loop that repeats until no other program has come in between.
+# - It is possible, and a bad bargain. Every one of the 64 additions rounds to 8 significant bits, and the error grows
+#   with the number of blocks of keys; an fp32 sum is rounded once. The check would reject it: its error would be
+#   several times that of plain torch.
 #
 # </details>
 #
@@ -461,7 +515,8 @@ backward_pictures.requested(
 # %% [markdown]
 # <details><summary><b>What to notice</b></summary>
 #
-# - One pass loads half as much as two passes. What it adds to memory outweighs that, here by far.
+# - One pass loads half as much as two passes. What it adds to memory outweighs that: with own keys there are 22 % more
+#   bytes than with two kernels, with own queries 87 % more.
 # - Owning queries sends twice as much through atomics as owning keys: two sums to add to instead of one. That is a
 #   good reason for FlashAttention-2's choice to own keys.
 # - Is there a case for the other one? Look at the formulas for $S_q \ne S_k$: $dQ$'s traffic is $8 D\, S_q S_k / B_k$
@@ -473,27 +528,57 @@ backward_pictures.requested(
 #
 # ## 5 · A CUDA design, compared with what Triton compiles to
 #
-# In CUDA the same algorithm is written at a lower level. Let a block of threads own a block of $B_c$ keys; the author
-# has to decide what each of its threads does. Here are three techniques that you will find in such code, and what
-# each is for:
+# In CUDA the same algorithm is written at a lower level, and its author has to decide what each thread does. One of
+# this course's sources is the design of such a kernel. It is section 4's: a block of threads owns $B_r$ queries and
+# goes through the keys in tiles of $B_c$. Here are its three techniques, and what each is for:
 #
-# **Shared memory for all tiles.** $K$, $V$ and the two sums, $dK$ and $dV$, are kept there in fp32: four arrays of
-# $B_c \times d$, $4 B_c d$ floats. For $B_c = d = 64$ that is 64 KiB. A kernel gets 48 KiB unless it asks for more
-# (`cudaFuncAttributeMaxDynamicSharedMemorySize`): without that call such a launch fails.
+# **Shared memory for the tile of keys.** $K$, $V$ and the tile's sums for $dK$ and $dV$ are kept there in fp32: four
+# arrays of $B_c \times d$, $4 B_c d$ floats. For $B_c = d = 64$ that is 64 KiB. A kernel gets 48 KiB unless it asks
+# for more (`cudaFuncAttributeMaxDynamicSharedMemorySize`): without that call such a launch fails.
 #
 # **Threads mapped to elements, and warps to rows.** If a warp owns whole rows of the tile, then what belongs to a row
 # (LSE, $\delta$, a sum along keys) stays in the warp: 32 threads exchange it by *shuffles*, and wait only for each
-# other (a warp barrier, `__syncwarp`). $dQ$ sums along a row: it stays in the warp as well. $dK$ and $dV$ sum down
-# the columns, over rows of *all* warps.
+# other (a warp barrier, `__syncwarp`). $dQ$ sums along a row: it stays in the warp as well, in registers, and is
+# written once. $dK$ and $dV$ sum down the columns, over rows of *all* warps.
 #
 # **Atomics on shared memory.** So several warps add to the same elements of $dK$ and $dV$, and each adds its part
 # with `atomicAdd` on shared memory: correct, in no particular order, and slow where lanes wait for the same word.
 # Between the phases a block barrier, `__syncthreads`, is needed, or one warp may read what another has not finished.
 # (Atomics alone are not enough: in patient 3 of lesson 10 every warp adds the *same* tile.)
 #
+# > ### Sources corrected: "write dQ, dK and dV"
+# >
+# > **The claim**, in that design: $dK$ and $dV$ of a tile are summed in shared memory, by atomics, until all warps have
+# > added their part. Then $dQ$, $dK$ and $dV$ are written to global memory.
+# >
+# > **The experiment.** Section 4's kernel, with a plain store to `dk` and `dv` where its atomics are. A program's sum
+# > over its own queries is complete and right. **Predict** which of the three gradients are right with one block of
+# > queries, and which with two.
+
+# %%
+stored = faulty("fused_backward_rows", "stored, not added")
+for block in (256, 128):
+    with flashlearn.observing() as (session, _):
+        found = stored(*saved, False, block=block)
+    errors = {
+        name: f"{(mine - right).norm() / right.norm():.0e}"
+        for name, mine, right in zip(("dQ", "dK", "dV"), found, (dq_true, dk_true, dv_true), strict=True)
+    }
+    print(f"{256 // block} block{'s' if block < 256 else ''} of queries, relative errors {errors}")
+    for race in session.memory.races.found[:1]:
+        print(" ", race.sentence)
+
+# %% [markdown]
+# > **The verdict.** It is right as long as a head has one block of queries. With two, each program stores its own sum
+# > over the other's, and of every element of $dK$ and $dV$ half the sum is lost. $dQ$ may be stored: a program owns it.
+# > The atomics in the source settle which of a block's *warps* adds first. The same question comes up again between
+# > *blocks*, one level out, and there the answer has to be an atomic on global memory, or a kernel that owns keys.
+# > An addition in place of the store, `dk[j] += …`, would be section 3's mistake.
+#
 # And Triton? You wrote `tl.dot(tl.trans(ds), q)`. **Predict**, for blocks of 64, $D = 64$ and four warps on an H100:
 # how many atomics on shared memory does the compiler generate; how many rows of a tile does a warp own; how many
-# shuffles are there; and how many instructions per thread add the share of $dQ$, 4096 numbers?
+# shuffles are there; and how many instructions per thread add the share of $dQ$, 4096 numbers, in the kernel that owns
+# keys?
 
 
 # %%
@@ -522,6 +607,7 @@ for name, launcher, target in (
     found = compiled_figures(launcher, False, target=target)
     print(f"{name}: warps {found.warps}, {found.rows_of_a_warp} rows of a tile each at a time")
     print(f"  atomics on shared memory {found.shared_atomics}, on global memory {found.atomics}")
+    print(f"  what the assembler makes of them: {found.assembled}")
     print(
         f"  block barriers {found.barriers}, shuffles {found.shuffles}, changes of layout {found.conversions}"
     )
@@ -533,25 +619,28 @@ print("the forward pass, H100: shuffles", forward_figures().shuffles)
 assert forward_figures().shuffles > 0
 
 # %% [markdown]
-# | in the CUDA source | what it is for | in Triton |
+# | in the CUDA source | what it is for | in Triton, own queries |
 # |---|---|---|
-# | $4 B_c d$ floats of shared memory | $K$, $V$, $dK$, $dV$ where all threads can access them | $K$, $V$ and the loop's tiles in shared memory, in the inputs' dtype; $dK$, $dV$ in *registers*, spread over the threads |
+# | $4 B_c d$ floats of shared memory | a tile of $K$, $V$, and its sums for $dK$, $dV$, where all threads can access them | tiles of $K$ and $V$ in shared memory, in the inputs' dtype; a tile's share of $dK$ and of $dV$ in *registers*, spread over the threads |
 # | a warp owns rows | row-wise numbers need no other warp | the same: `warps` says (4, 1), four warps one below the other, 16 rows each per instruction |
 # | shuffles | sums along a row | none here: LSE and $\delta$ are *loaded*. The forward pass has them, for its maximum and its sum |
-# | atomics on shared memory | sums down the columns, across warps | none: `tl.trans(ds)` goes through shared memory, and the product that follows sums over all queries by itself |
+# | atomics on shared memory | sums down the columns, across warps | none: `tl.trans(ds)` goes through shared memory, and the product that follows sums over all queries of the block by itself |
 # | `__syncthreads` | between writes to shared memory and reads of it | `bar.sync`, inserted by the compiler |
 # | thread ↔ element, twice | one mapping for $S$, another for $dK$ | `convert_layout`: the compiler changes the mapping between two statements |
-# | `atomicAdd` on global memory | $dQ$, across blocks | `tl.atomic_add`: the one thing here that *you* must write |
+# | missing: `atomicAdd` on global memory | $dK$ and $dV$, across blocks | `tl.atomic_add`: the one thing here that *you* must write |
 #
 # <details><summary><b>What to notice</b></summary>
 #
 # - 4096 numbers and 128 threads make 32 numbers per thread. On an A100 that is 32 instructions, one per number. On an
-#   H100 it is 8: `v4` adds four neighbours at once, 16 bytes. For that the share is first converted to another
-#   layout, in which each thread has four neighbours of a row.
-# - `atom` returns the old value, which is not used here. The assembler sees that and generates `RED`, a reduction
-#   that returns nothing, so the thread can continue at once.
-# - None of this makes the sum over *programs* safe. Triton orders the accesses within a program, and nothing between
-#   programs.
+#   H100 it is 8: `v4` adds four neighbours at once, 16 bytes. On both the share is first converted to a layout in
+#   which each thread has four neighbours of a row (one of the four changes of layout).
+# - `atom` returns the old value, which is not used here. The assembler sees that: what it writes is `RED` or `REDG`, a
+#   reduction that returns nothing, so the thread need not wait for an answer.
+# - None of this makes the sum over *programs* safe.
+# - The compiler inserts the barriers that *shared* memory needs. It does not look at *global* memory: if a program
+#   stores a tile and loads it again, a thread may read what another thread of the same program has stored, and nothing
+#   orders the two unless you write `tl.debug_barrier()` between them (triton-lang/triton, issue 10924). None of the
+#   kernels so far reads back what it has stored; the stretch of section 7 does.
 #
 # </details>
 #
@@ -631,6 +720,26 @@ for name, given in (("A", forward_of(*test_a())), ("B", forward_of(*test_b()))):
             )
 
 # %% [markdown]
+# **Predict** what the tests say about section 5's kernel, which stores its $dK$ and $dV$. Test A has one block of
+# queries. For test B it depends on the block.
+
+# %%
+for name, drawn, block in (("A", test_a(), 32), ("B", test_b(), 128), ("B", test_b(), 64)):
+    given = forward_of(*drawn)
+    truth = reference.attention_gradients(*(t.double() for t in given[:-1]), given[-1])
+    with flashlearn.observing():
+        mine = stored(*given, False, block=block)
+    for gradient, one, right in zip(("dK", "dV"), mine[1:], truth[1:], strict=True):
+        largest, mean, large = three_figures(one, right, 5e-3)
+        print(
+            f"test {name}, blocks of {block:3}, {gradient}: largest {largest:.0e}, mean {mean:.0e},"
+            f" large {large} of {one.numel()}"
+        )
+
+# %% [markdown]
+# A lost update shows in neither test if a block has all queries. With blocks of 64 half of each sum is missing in test
+# B, and the count of large differences says so for $dV$; for $dK$ it is small.
+#
 # > ### Sources corrected: a tolerance of 5e-3 for values of ±½
 # >
 # > **The claim.** No difference of test B is large, so the kernel is right.
@@ -705,8 +814,23 @@ pictures.errors_by_length(lengths, errors, sizes)
 #
 # Three things help: a tolerance that follows from the size of the result and from the precision (the check measures
 # against plain torch's own error); data whose mean is not zero, so that mean keys and mean values are not small (one
-# column of $V$ is 64 in a case of the check, for this reason); and the properties of lesson 03, which only have to
-# allow for rounding: without $\delta$ the rows of $dK$ do not sum to zero.
+# column of $V$ is 64 in a case of the check, for this reason); and properties, which only have to allow for rounding.
+# Lesson 08 had one that fits: the rows of $dK$ sum to zero, because a vector that is added to every key changes no
+# probability. **Predict** whether the kernel without $\delta$ keeps this property, and how clear the answer is.
+
+# %%
+for name, gradients in (("right kernel", right), ("without delta", forgot)):
+    dk = gradients[1].double()
+    print(
+        f"{name:14} sums of the rows of dK: {dk.sum(dim=2).abs().max():.0e} at most,"
+        f" entries of dK: {dk.abs().max():.0e}"
+    )
+assert forgot[1].double().sum(dim=2).abs().max() > 1000 * right[1].double().sum(dim=2).abs().max()
+
+# %% [markdown]
+# No reference, no tolerance to argue about: one sum is rounding, the other is not. The sum of all rows is $\alpha
+# \sum_i (\sum_j dS_{ij})\, Q_i$. With $\delta$ each bracket is 0; without it, it is $\delta_i$. (The converse does not
+# hold: rows that sum to zero do not prove that $dK$ is right.)
 #
 # ## 7 · The same bits every time
 #
@@ -749,9 +873,10 @@ for length in (1024, 4096, 16384):
 #
 # ### Exercise: `determinism` · core
 #
-# Write two kernels and the middle of a launcher. The first kernel is that of exercise 1, with a store where the
-# atomic was; a program of the second owns a block of queries and adds their shares, one block of keys after another.
-# The check requires, in addition to what exercise 1 requires:
+# The first kernel is that of exercise 1, and is given up to the point where the atomic was: you write what comes in its
+# place, and say where each share goes. You also write the line of the launcher that allocates the shares, and the
+# second kernel, in which a program owns a block of queries and adds their shares, one block of keys after another. (You
+# may replace what is given.) The check requires, in addition to what exercise 1 requires:
 #
 # - the same bits, whatever order the programs run in. It runs your kernels in several orders, with many keys, with
 #   many queries, and with a causal mask, and compares. Some inputs contain huge numbers that cancel: with these even
@@ -767,11 +892,11 @@ for length in (1024, 4096, 16384):
 #     into part i of head h: a plain `tl.store`. The second kernel owns a block of queries and loops over
 #     the parts. With a causal mask a block of keys that these queries do not see has stored nothing, and
 #     memory from `torch.empty` may contain anything.
-# HINT: First kernel: move `shares_ptr` by (head · blocks + block) · S_q · D, all in 64 bits since `head`
-#     is, and store where the atomic was. Second kernel: start at `head * blocks * S_q * D` with `dq` at
-#     zero; for each part add one masked load, and advance the pointer by `S_q * D`. With a causal mask take
-#     only the first `cdiv((program + 1) * BLOCK_Q + S_k - S_q, BLOCK_K)` parts, at least none and at most
-#     all. The launcher allocates the shares and launches twice.
+# HINT: First kernel: the part begins at (head · blocks + block) · S_q · D, in 64 bits since `head` has them,
+#     and the number of blocks is `tl.num_programs(0)`. Second kernel: start at `head * blocks * S_q * D` with
+#     `dq` at zero; for each part add one masked load, and advance the pointer by `S_q * D`. With a causal mask
+#     take only the first `cdiv((program + 1) * BLOCK_Q + S_k - S_q, BLOCK_K)` parts, at least none and at most
+#     all. The launcher's shares are `torch.empty` of five sizes, in fp32.
 # INCLUDE: flashlearn/kernels/repeatable_backward.py:shares_kernel
 
 
@@ -798,18 +923,23 @@ assert all(steady(runs).values())
 # %% [markdown]
 # ### Fewer parts · stretch, ungraded
 #
-# (This exercise has no check; use `steady` above to test your answer.) There need not be a part for every block of
-# keys. Let a head have $G$ programs, and let program $g$ own the blocks $g$, $g + G$, $g + 2G$, … one after another.
-# It adds its shares of $dQ$ to part $g$ with a load, an addition and a store. Is that a race? How much memory do the
-# parts take now, and what does it cost?
+# (This exercise has no check of its own; `flashlearn.check("determinism", …)` accepts such a kernel, and `steady` above
+# tests it too.) There need not be a part for every block of keys. Let a head have $G$ programs, and let program $g$ own
+# the blocks $g$, $g + G$, $g + 2G$, … one after another. It adds its shares of $dQ$ to part $g$ with a load, an addition
+# and a store. Is that a race? Does it need a barrier? How much memory do the parts take now, and what does it cost?
 #
 # <details><summary>Answer</summary>
 #
-# No: only program $g$ ever accesses part $g$, and its own accesses are ordered. (A barrier inside the program is
-# needed where one thread reads what another one stored; Triton inserts `bar.sync` there.) The parts take $4\, G\, S_q
-# D$ bytes, which is linear in $S$ again. The cost is parallelism: $G$ programs per head instead of $S_k / B_k$. If $B
-# \cdot H$ is large enough to fill the GPU anyway, a small $G$ costs little. FlashAttention's CUDA kernels have an
-# option `deterministic`, "slightly slower and uses more memory".
+# Not between programs: only program $g$ ever accesses part $g$. But *within* the program, a thread may load an element
+# that another thread stored for the block before. In practice load and store of a tile may get the same layout, and
+# then each thread reads what it stored itself; but that is the compiler's choice, not a promise, and Triton orders no
+# accesses of global memory within a program (section 5). So write `tl.debug_barrier()` after the last store of one block
+# of keys and before the first load of the next. The interpreter cannot show you this: it runs a whole tile at a time.
+#
+# The parts have to start at zero, or the first block stores instead of adding. They take $4\, G\, S_q D$ bytes, which
+# is linear in $S$ again. The cost is parallelism, $G$ programs per head instead of $S_k / B_k$; a load, an addition and
+# a store of an fp32 tile in every step, one waiting for the other; and with a causal mask programs that have unequally
+# much to do. FlashAttention's CUDA kernels have an option `deterministic`, "slightly slower and uses more memory".
 #
 # </details>
 #
@@ -854,13 +984,68 @@ else:
 # %% [markdown]
 # <details><summary><b>What to think about</b></summary>
 #
-# - Do not be surprised if "own keys" does not win by much: of the products it saves only two in seven, the atomics
-#   request more bytes, and this kernel holds more in registers than either of the two. Lesson 12 continues from
-#   there.
 # - On an H100 a thread adds its share with eight instructions per step, on an A100 with 32 (section 5). The same
-#   design can win on one and lose on the other. Lesson 13's copy engine adds a whole tile with a single instruction.
+#   design can win on one and lose on the other.
 # - "Parts" writes and reads $2 \cdot 4\, S_q S_k D / B_k$ bytes per head. At $S = 4096$, 64 heads and blocks of 64
 #   that is 8 GiB, far more than L2 holds. Divide by your GPU's bandwidth to see what that means.
+#
+# </details>
+#
+# ### Where does the time go?
+#
+# Section 1 allowed for more than 1.4 times the speed. Two suspects can be examined. The first needs no GPU: one pass
+# keeps two sums and computes a third product, so its programs are larger. **Predict** how many programs fit on a
+# multiprocessor of an H100, for each of the three kernels.
+
+
+# %%
+def budget_of(launcher, *more):
+    """What the compiler says of a launcher's last kernel on an H100, in fp16, blocks of 64, D 64."""
+    with flashlearn.observing() as (session, _):
+        launcher(*measured.shares_of_one(1, 64, DEVICE)[:-1], *more, block=64)
+    return compile_launch(session.launches[-1], targets=(90,))[0]
+
+
+for name, made in (
+    ("dQ alone", budget_of(dq_kernel)),
+    ("dK and dV alone", budget_of(dkv_kernel)),
+    ("own keys", budget_of(packaged.fused_backward_atomic, False)),
+):
+    print(
+        f"{name:16} {made.registers:3} registers, {made.shared_bytes // 1024:2} KiB of shared memory:"
+        f" {made.occupancy:.1%} of the warps, {made.occupancy * 64 / 4:.0f} programs of 4 warps"
+    )
+
+# %% [markdown]
+# The second suspect is the atomics. All programs of a head begin at query 0, so those that run at the same time add to
+# the same rows, and L2 carries out additions to one address one after another. A change of three lines lets program $j$
+# begin at block $j$ of the queries and wrap around at the end; the sums are the same. For comparison there is a kernel
+# that *stores* its share of $dQ$ where the atomic was: it is wrong, and shows what the same program takes if nothing
+# is added.
+#
+# **Predict** what is faster by how much, for 64 heads with 64 blocks of keys each, and for two heads with 256.
+
+# %%
+for case in measured.times():
+    print(f"B·H {case['heads']}, S {case['S']}, D 64, fp16, blocks of 64")
+    together = sum(case["ms"][name] for name in list(case["ms"])[:2])
+    for name, median in case["ms"].items():
+        ratio = f"{together / median:5.2f} times as fast as two kernels" if "one pass" in name else ""
+        spread = case["spread"][name] or 0.0
+        print(f"  {name:34} {median:7.3f} ms, spread {spread:4.0%}  {ratio}")
+
+# %% [markdown]
+# <details><summary><b>How to read it</b></summary>
+#
+# - *Stored* against *all start at query 0* is what the additions cost beyond writing the same bytes. *Starts elsewhere*
+#   against *all start at query 0* is what the collisions cost: a difference smaller than the spread is none.
+# - *Stored* against $dK$ *and* $dV$ *alone* is what the fifth product, the share's way to memory and the smaller number
+#   of programs cost together. Where the time is *there*, no order of starting helps.
+# - Fewer programs on a multiprocessor means that fewer warps hide each other's waits, and that less overlaps: while one
+#   program computes exponentials, another one could multiply. Section 1's limit assumed that both run at their peak.
+# - FlashAttention-3 takes the addition out of the computing warps: they put the tile of $dQ$ into shared memory, and a
+#   warp of its own adds it to global memory (its appendix B.1). On Hopper the copy engine can do that with a single
+#   instruction for a whole tile (lesson 13), where `red` takes eight of each thread, and registers for the addresses.
 #
 # </details>
 #
@@ -868,14 +1053,15 @@ else:
 #
 # | | | remember |
 # |---|---|---|
-# | one pass | five products instead of seven | the products take 1.4 times less; the cost is traffic |
+# | one pass | five products instead of seven, exponentials once | the cost is traffic, and larger programs |
 # | own keys | $dK$, $dV$ in registers, $dQ$ by atomics | $S_k / B_k$ additions per element |
 # | own queries | $dQ$ in registers, $dK$, $dV$ by atomics | twice as much to add |
 # | padding | both indices are summed over | padded keys $-\infty$ in $s$, padded queries $+\infty$ in LSE |
-# | no atomic | a share may be lost | not a rounding error, and rarely visible |
+# | no atomic | shares are lost | not a rounding error; how many, a GPU says |
+# | atomics in shared memory | settle the warps of one block | between blocks the sum needs another one |
 # | atomics | nothing is lost, the order is open | the last bits of a sum without an owner may change |
 # | repeatable | a place per share, a sum in order | parts take $D / B_k$ times what $P$ would |
-# | inside a program | Triton orders threads and warps | transposes through shared memory, no atomics there |
+# | inside a program | Triton orders shared memory | global memory that is read back needs `tl.debug_barrier()` |
 # | addresses | 64 bits to the head, 32 within it | up to $2^{31}$ elements from a head's first to its last |
 # | an absolute tolerance | detects less the longer the test | measure against the result's size |
 #
@@ -937,5 +1123,7 @@ else:
 # **Sources.** One pass that owns keys and adds to $dQ$: T. Dao, *FlashAttention-2*, arXiv 2307.08691, section 3.1,
 # Algorithm 2; parallel over blocks of keys, and why the additions have to be atomic: section 3.2; warps that split
 # rows: section 3.3. The instructions `atom` and `red`, with and without vectors: NVIDIA's PTX ISA manual. Opting in
-# to more than 48 KiB of shared memory: the CUDA C++ Programming Guide. The option `deterministic`: the documentation
-# of the flash-attn package. Which of torch's operations are not deterministic: PyTorch's notes on reproducibility.
+# to more than 48 KiB of shared memory: the CUDA C++ Programming Guide. Global memory within a program:
+# triton-lang/triton, issue 10924. Peak figures of an H100, and the warp that adds $dQ$: J. Shah and others,
+# *FlashAttention-3*, 2024, section 3.1 and appendix B.1. The option `deterministic`: the documentation of the
+# flash-attn package. Which of torch's operations are not deterministic: PyTorch's notes on reproducibility.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -106,21 +106,6 @@ def parts(rows: int = 4, columns: int = 5) -> Picture:
         f"{columns} parts of memory, each as large as dQ and written by one program; a second kernel adds "
         f"them from left to right, always in the same order.",
     )
-
-
-def lost(errors: Mapping[int, float]) -> Picture:
-    """How much of dQ is missing where a number of programs load, add and store at once."""
-    figure, (axes,) = canvas(7.2, 3.2)
-    at_once, missing = list(errors), [100 * share for share in errors.values()]
-    axes.bar(range(len(at_once)), missing, width=0.6, color=PALETTE[1])
-    for x, share in enumerate(missing):
-        axes.text(x, share + 1.5, f"{share:.0f}", ha="center", color=GREY)
-    axes.set_xticks(range(len(at_once)), [str(count) for count in at_once])
-    axes.set_ylim(0, 1.15 * max(missing))
-    axes.set_xlabel("programs that load before any of them stores")
-    axes.set_ylabel("error of dQ, % of its norm")
-    caption = "; ".join(f"{count}: {share:.0f} %" for count, share in zip(at_once, missing, strict=True))
-    return Picture(figure, f"Error of dQ by how many programs load before any of them stores: {caption}.")
 
 
 def errors_by_length(lengths: Sequence[int], errors: Sequence[float], sizes: Sequence[float]) -> Picture:

@@ -637,12 +637,36 @@ assert forward_figures().shuffles > 0
 # - `atom` returns the old value, which is not used here. The assembler sees that: what it writes is `RED` or `REDG`, a
 #   reduction that returns nothing, so the thread need not wait for an answer.
 # - None of this makes the sum over *programs* safe.
-# - The compiler inserts the barriers that *shared* memory needs. It does not look at *global* memory: if a program
-#   stores a tile and loads it again, a thread may read what another thread of the same program has stored, and nothing
-#   orders the two unless you write `tl.debug_barrier()` between them (triton-lang/triton, issue 10924). None of the
-#   kernels so far reads back what it has stored; the stretch of section 7 does.
 #
 # </details>
+#
+# One thing in the right-hand column has a limit. The compiler inserts the barriers that *shared* memory needs. Does it
+# do the same for *global* memory? A small kernel stores a tile and loads it again in reverse order, so that each thread
+# reads what another thread of the same program has stored. **Predict** where a `bar.sync` appears.
+
+
+# %%
+@triton.jit
+def read_back_kernel(x_ptr, twice_ptr, BLOCK: tl.constexpr, BARRIER: tl.constexpr):
+    at = tl.arange(0, BLOCK)
+    tl.store(twice_ptr + at, 2.0 * tl.load(x_ptr + at))
+    if BARRIER:
+        tl.debug_barrier()
+    tl.store(x_ptr + at, tl.load(twice_ptr + BLOCK - 1 - at))
+
+
+for barrier in (False, True):
+    with flashlearn.observing() as (session, _):
+        read_back_kernel[(1,)](torch.arange(512.0), torch.zeros(512), BLOCK=512, BARRIER=barrier)
+    ptx = listing(session.launches[-1])["ptx"]
+    print(f"debug_barrier: {barrier};", ", ".join(re.findall(r"\b(?:ld|st)\.global|bar\.sync", ptx)))
+    for caution in session.memory.cautions.found.values():
+        print("  the observer:", caution.sentence)
+
+# %% [markdown]
+# It does not: between the store and the loads there is nothing, and on a GPU the result can depend on which warp comes
+# first (triton-lang/triton, issue 10924, is such a case). `tl.debug_barrier()` orders them. None of the kernels so far
+# reads back what it has stored; the stretch of section 7 does.
 #
 # ## 6 · Two tests, and a tolerance that misses the error
 #
@@ -801,8 +825,8 @@ for length in lengths:
     q_, k_, v_, do_ = (t.double() for t in test_b(length))
     o_, lse_ = reference.attention_forward(q_, k_, v_, 0.125)
     exact = reference.attention_gradients(q_, k_, v_, o_, do_, lse_, 0.125)[0]
-    forgot = reference.attention_gradients(q_, k_, v_, torch.zeros_like(o_), do_, lse_, 0.125)[0]
-    errors.append(float((forgot - exact).abs().max()))
+    lacking = reference.attention_gradients(q_, k_, v_, torch.zeros_like(o_), do_, lse_, 0.125)[0]
+    errors.append(float((lacking - exact).abs().max()))
     sizes.append(float(exact.abs().max()))
 assert max(errors) < 5e-3 and errors[0] > 4 * errors[-1] and sizes[-2] < 5e-3
 pictures.errors_by_length(lengths, errors, sizes)
@@ -931,10 +955,10 @@ assert all(steady(runs).values())
 # <details><summary>Answer</summary>
 #
 # Not between programs: only program $g$ ever accesses part $g$. But *within* the program, a thread may load an element
-# that another thread stored for the block before. In practice load and store of a tile may get the same layout, and
-# then each thread reads what it stored itself; but that is the compiler's choice, not a promise, and Triton orders no
-# accesses of global memory within a program (section 5). So write `tl.debug_barrier()` after the last store of one block
-# of keys and before the first load of the next. The interpreter cannot show you this: it runs a whole tile at a time.
+# that another thread stored for the block of keys before, and Triton does not order the two (section 5). If the tiles
+# are the same lane by lane, load and store are likely to get the same layout, and then each thread reads what it stored
+# itself; but that is the compiler's choice and not a promise (and where it holds the observer does not warn). So write
+# `tl.debug_barrier()` after the last store of one block of keys and before the first load of the next.
 #
 # The parts have to start at zero, or the first block stores instead of adding. They take $4\, G\, S_q D$ bytes, which
 # is linear in $S$ again. The cost is parallelism, $G$ programs per head instead of $S_k / B_k$; a load, an addition and
@@ -993,9 +1017,9 @@ else:
 #
 # ### Where does the time go?
 #
-# Section 1 allowed for more than 1.4 times the speed. Two suspects can be examined. The first needs no GPU: one pass
-# keeps two sums and computes a third product, so its programs are larger. **Predict** how many programs fit on a
-# multiprocessor of an H100, for each of the three kernels.
+# Section 1 allowed for more than 1.4 times the speed. Two suspects can be examined. The first needs no GPU: a program
+# of the one pass keeps two sums, and in every step a share of the third gradient as well, so it is larger. **Predict**
+# how many programs fit on a multiprocessor of an H100, for each of the three kernels.
 
 
 # %%

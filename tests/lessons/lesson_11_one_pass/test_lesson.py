@@ -18,8 +18,8 @@ from flashlearn.kernels.fused_backward import (
 from flashlearn.kernels.reach import refuse_far_rows
 from flashlearn.kernels.repeatable_backward import determinism
 from flashlearn.lessons import find
+from flashlearn.lessons.lesson_11_one_pass import measured, orders
 from flashlearn.lessons.lesson_11_one_pass import one_pass_mistakes as mistakes
-from flashlearn.lessons.lesson_11_one_pass import orders
 from flashlearn.lessons.lesson_11_one_pass.faulty_formulas import fused_scan
 from flashlearn.lessons.lesson_11_one_pass.faulty_kernels import faulty
 from flashlearn.lessons.lesson_11_one_pass.one_pass_cases import one_pass_inputs
@@ -118,6 +118,52 @@ def test_without_the_atomic_the_numbers_are_right_here_and_the_race_is_seen():
         dq, _, _ = faulty("fused_backward_atomic", "load, add, store")(**given)
     torch.testing.assert_close(dq, reference.attention_gradients(**given)[0], rtol=1e-4, atol=1e-5)
     assert session.memory.races.found
+
+
+@pytest.mark.parametrize("way", measured.WAYS)
+def test_where_programs_take_turns_every_share_of_one_arrives(way):
+    with flashlearn.observing():
+        assert measured.fraction_lost(measured.WAYS[way], heads=2, S=192, where="cpu") == 0
+
+
+def test_a_share_that_is_stored_over_the_others_is_counted_as_lost():
+    stored = faulty("fused_backward_atomic", "stored, not added")
+    with flashlearn.observing():
+        assert measured.fraction_lost(stored, heads=1, S=256, where="cpu") == 0.75
+
+
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize("sizes", [(100, 70), (70, 100), (33, 200)])
+def test_programs_may_begin_at_any_block_of_queries(sizes, causal):
+    given = drawn(*sizes, 16, causal=causal)
+    with flashlearn.observing() as (session, _):
+        got = measured.starts_apart(**given)
+    assert not session.memory.races.found
+    for mine, right in zip(got, reference.attention_gradients(**given), strict=True):
+        torch.testing.assert_close(mine, right, rtol=1e-4, atol=1e-5)
+
+
+def test_sums_of_dk_and_dv_that_are_stored_are_right_with_one_block_of_queries_alone():
+    given, stored = drawn(64, 40, 16), faulty("fused_backward_rows", "stored, not added")
+    right = reference.attention_gradients(**given)
+    for block, kept in ((64, True), (32, False)):
+        with flashlearn.observing() as (session, _):
+            dq, dk, dv = stored(**given, block=block)
+        torch.testing.assert_close(dq, right[0], rtol=1e-4, atol=1e-5)
+        for mine, full in ((dk, right[1]), (dv, right[2])):
+            assert torch.allclose(mine, full, rtol=1e-4, atol=1e-5) == kept
+        assert bool(session.memory.races.found) != kept
+
+
+def test_without_a_gpu_and_a_record_nothing_is_made_up(monkeypatch, capsys):
+    monkeypatch.setattr(measured.device, "has_gpu", lambda: False)
+    monkeypatch.setattr(measured, "shipped", lambda: None)
+    assert measured.lost() == measured.times() == []
+    assert "nothing to show" in capsys.readouterr().out
+    record = {"device": "a GPU", "versions": {"triton": "0"}, "lost": [1], "times": [2]}
+    monkeypatch.setattr(measured, "shipped", lambda: record)
+    assert (measured.lost(), measured.times()) == ([1], [2])
+    assert "for this lesson: a GPU" in capsys.readouterr().out
 
 
 def test_what_several_programs_add_to_changes_with_their_order_and_nothing_else():

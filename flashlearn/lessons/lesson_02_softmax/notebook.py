@@ -19,7 +19,7 @@
 # *Jacobian* of lesson 01, the matrix of a function's derivatives (row $k$ holds the derivatives of output $k$,
 # column $j$ those with respect to input $j$); and the ten lines of sympy at the beginning of lesson 01's section 3.
 #
-# **It takes** about two hours: three symbolic answers of one line each, two kernels of six and seven lines, three
+# **It takes** about two and a half hours: three symbolic answers of one line each, two kernels of six and seven lines, three
 # questions at the beginning and three at the end.
 
 # %%

@@ -25,9 +25,9 @@
 # and the LSE of lesson 04. You need no GPU: Triton's compiler works without one, and measurements on a GPU that you may
 # not have are saved with the course (each says on which GPU).
 #
-# **It takes** about four hours, in three sittings: sections 1 to 4 are for reading and looking (a good hour), 5 to 7
-# contain the kernel and its bytes (an hour and a half), 8 to 11 are about attention and block shapes (an hour and a
-# half). Two short answers and one kernel of about twelve lines.
+# **It takes** about five hours, in three sittings: sections 1 to 4 are for reading and looking (an hour and a half), 5 to
+# 7 contain the kernel and its bytes (an hour and a half), 8 to 11 are about attention and block shapes (two hours). Two
+# short answers and one kernel of about twelve lines.
 
 # %%
 import itertools
@@ -318,7 +318,8 @@ print("\n".join(found[0] for found in steps.finditer(listing(launch)["ptx"])))
 # - In CUDA you would write these lines yourself, and a forgotten barrier is a classic bug: the kernel works until the
 #   warps run in another order. In Triton the compiler inserts the barriers that shared memory needs *within* a program.
 #   (Where a program reads back what another of its threads has stored in *global* memory, it needs
-#   `tl.debug_barrier()`.) Between programs nothing is inserted, and the check looks for races there.
+#   `tl.debug_barrier()`; lesson 11 has the experiment.) Between programs nothing is inserted, and the check looks for
+#   races there.
 #
 # </details>
 
@@ -1070,6 +1071,26 @@ traffic_pictures.resident(h100, warps=4, shared=(0, 32 * KIB, 96 * KIB))
 traffic_pictures.sliding_limits(h100, warps=4)
 
 # %% [markdown]
+# **A warm-up, on paper.** A CUDA kernel for the backward pass keeps four arrays of 64 queries in registers, in fp32:
+# $Q$, $O$, $dO$ and the sum for $dQ$, each 64 × 128. It has eight warps; a warp owns eight rows, and each of its lanes
+# four columns of them. **Predict**: how many registers does one array take per thread, and per warp? How many do all four
+# take, of the 255 that a thread may have? And how many such blocks fit into the 65,536 registers of an SM, if nothing
+# else needed any?
+
+# %%
+rows_of_a_warp, columns_of_a_lane = 64 // 8, 128 // 32
+one_array = rows_of_a_warp * columns_of_a_lane
+print(f"one array: {one_array} registers per thread, {32 * one_array} per warp")
+print(
+    f"four arrays: {4 * one_array} per thread; {h100.registers_per_sm // (8 * 32 * 4 * one_array)} blocks on an SM"
+)
+assert 8 * 32 * one_array == 64 * 128  # every element is in one register
+
+# %% [markdown]
+# Half of a thread's registers are taken before the first score is computed, and with addresses, scores and $dS$ only one
+# block will fit instead of two. In half precision $Q$, $O$ and $dO$ would take half as many; $O$ need not be kept at all,
+# since $\delta$ is one number per row.
+#
 # ### What the compiler says
 #
 # Only the compiler knows how many registers a kernel takes. But you can ask it, even about GPUs that you do not have.
@@ -1265,6 +1286,7 @@ def with_addresses(shape, warps, hoisted, index):
     )  # fmt: skip
 
 
+changes = []
 for shape, warps in (((64, 64, 32), 4), ((128, 128, 32), 8)):
     for index in (tl.int32, tl.int64):
         computed, hoisted = (
@@ -1276,13 +1298,17 @@ for shape, warps in (((64, 64, 32), 4), ((128, 128, 32), 8)):
                 f"{'×'.join(map(str, shape)):10} {index}, {one.device}: in the loop {one.registers:3}, "
                 f"hoisted {other.registers:3} registers, {other.registers - one.registers:+d}"
             )
+            changes.append(other.registers - one.registers)
+fewer, same = sum(change < 0 for change in changes), changes.count(0)
+print(f"triton {triton.__version__}: fewer in {fewer} of {len(changes)} cases, the same in {same}")
+assert len(set(changes)) > 1
 
 # %% [markdown]
 # > **The verdict.** It is not a rule. The compiler moves out of the loop what does not change in it, whether you do or
 # > not, and can turn multiplications by the loop's index into additions. What hoisting by hand does change is how many
-# > values stay *live* across the loop: two tiles of pointers, two registers for each pointer. In our run (triton 3.7.1)
-# > it took fewer registers in two cases of eight, more in three (up to 23 more), and the same number in three. If you
-# > want to know, ask the compiler: it takes a second.
+# > values stay *live* across the loop: two tiles of pointers, two registers for each pointer. What that does to the
+# > number of registers differs from case to case, as the list shows, and from one compiler to the next. If you want to
+# > know, ask the compiler: it takes a second.
 #
 # ### All of it in one table
 #
@@ -1332,41 +1358,9 @@ assert Counter(map(result_of, in_order)) == {3: 2, 2: 2, 1: 2}
 
 # %% [markdown]
 # Four of the six orders lose an update, without any error. A kernel that does this is right on a machine that runs one
-# program after another, as this course's interpreter does, and can be wrong on a GPU. So the observer does not rely on
-# the result: it records which program accessed which element. `tl.atomic_add` does the three steps as one. Here are
-# both versions, with the outer product of two rows as each program's share:
-
-
-# %%
-@triton.jit
-def shares_kernel(x_ptr, dk_ptr, D: tl.constexpr, BLOCK: tl.constexpr, ATOMIC: tl.constexpr):
-    i, j, d = tl.program_id(0), tl.arange(0, BLOCK), tl.arange(0, D)
-    x = tl.load(x_ptr + i * D + d)  # [D]: program i's own row
-    share = (j + 1)[:, None] * x[None, :]  # [BLOCK, D]: what it has for every key
-    dk_ptrs = dk_ptr + j[:, None] * D + d[None, :]
-    if ATOMIC:
-        tl.atomic_add(dk_ptrs, share)
-    else:
-        tl.store(dk_ptrs, tl.load(dk_ptrs) + share)
-
-
-def shares(x, atomic):
-    dk = torch.zeros(4, x.shape[1])
-    with flashlearn.observing() as (session, _):
-        shares_kernel[(x.shape[0],)](x, dk, D=x.shape[1], BLOCK=4, ATOMIC=atomic)
-    return dk, session
-
-
-x = torch.arange(1.0, 9.0).reshape(4, 2)
-truth = torch.arange(1.0, 5.0)[:, None] * x.sum(dim=0)
-for atomic in (False, True):
-    dk, session = shares(x, atomic)
-    found = session.memory.races.found
-    print(
-        f"{'atomic_add' if atomic else 'load, add, store'}: right {torch.equal(dk, truth)}, races {len(found)}"
-    )
-
-# %% [markdown]
+# program after another, as this course's interpreter does, and can be wrong on a GPU. `tl.atomic_add` does the three
+# steps as one. Lesson 08 shows what the check reports where it is missing, lesson 11 how much a GPU loses.
+#
 # ### Inside a block: which thread has which element?
 #
 # One level down the same question arises. A CUDA kernel of this design keeps a tile of keys on the chip, in shared
@@ -1444,9 +1438,7 @@ patterns = {
 print({name: len(re.findall(pattern, ptx)) for name, pattern in patterns.items()})
 
 # %% [markdown]
-# Whether one pass pays is a separate question: it saves two products for each tile, but every program adds to all of
-# $dK$ and $dV$ with atomics, in an order that can change from run to run, and with it the last bits of the sums. Lesson
-# 08 weighs the two designs again; lesson 11 builds the one-pass kernels.
+# Whether one pass pays is a separate question: lesson 11 counts it, builds both one-pass kernels, and times them.
 
 # %% [markdown]
 # ## 12 · What you have now

@@ -271,7 +271,8 @@ for i in range(4):
 # | $l \cdot e^{m - m'} + \sum_j p_j$ | `l_i = l_i * rescale + tl.sum(p, axis=1)` | `(BLOCK_Q,)` |
 # | $acc \cdot e^{m - m'} + P V$ | `acc = acc * rescale[:, None] + tl.dot(…)` | `(BLOCK_Q, BLOCK_D)` |
 #
-# It is the torch loop, with masks still to come. The names of the blocks say what they count: `BLOCK_Q` queries,
+# It is the torch loop, and nearly the kernel of the exercise, line for line: what is left to find is what happens at the
+# edges, which sections 4 to 7 are about. The names of the blocks say what they count: `BLOCK_Q` queries,
 # `BLOCK_K` keys, `BLOCK_D` lanes of the head dimension. (In lesson 05's matrix product `BLOCK_K` was the dimension that
 # is summed over. For $QK^\top$ that is $D$.) Three things are new.
 #

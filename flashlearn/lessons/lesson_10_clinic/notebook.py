@@ -22,6 +22,8 @@
 # trial the last. A patient takes about 10 to 25 minutes, and you can treat them in any order.
 
 # %%
+import math
+
 import matplotlib.pyplot as plt
 import sympy as sp
 import torch
@@ -194,6 +196,59 @@ for name in ("p", "dp", "ds"):
 #   not the cause.
 # - We have read one line of source, and it was the right one. The check finds it, too: run `report` in a separate
 #   cell. For the patients below, the check does not reveal the line as long as you have not changed anything.
+#
+# </details>
+#
+# ### All of P, tile by tile
+#
+# A program sees one tile at a time, and no kernel of this course has $P$ in memory. Then how do you look at all of it? One
+# of this course's sources, a debugging log, gives the kernel an array of $S_q \times S_k$ for that purpose, to which
+# every program adds its tile. That costs $4\,B H S_q S_k$ bytes, its index can exceed 32 bits (lesson 06), and a tile that
+# is visited twice is counted twice. Recording what `p` held has none of these problems: run the kernel once per program,
+# put the tiles together *outside*, and note how often each was visited.
+#
+# **Predict** for patient zero what the two pictures show: the largest error of each tile of $P$, and of $dS$.
+
+
+# %%
+def dump(function, given, name, programs, block=16):
+    """A matrix of the kernel put together from its tiles, and how often each tile was visited."""
+    S_q, S_k = given["q"].shape[0], given["k"].shape[0]
+    whole, visits = torch.full((S_q, S_k), math.nan), torch.zeros(-(-S_q // block), programs, dtype=torch.int)
+    for j in range(programs):
+        for seen in instruments.watch(function, given, program=(j,)):
+            i = int(seen["rows"][0]) // block
+            rows, columns = slice(i * block, (i + 1) * block), slice(j * block, (j + 1) * block)
+            place = whole[rows, columns]
+            place.copy_(seen[name][: place.shape[0], : place.shape[1]])
+            visits[i, j] += 1
+    return whole, visits
+
+
+given = instruments.inputs("clinic_1", S_q=40, S_k=56)
+right = instruments.twin(given)
+for name in ("p", "ds"):
+    whole, visits = dump(patient_zero, given, name, programs=4)
+    wrong = (whole - right[name]).abs()
+    print(f"{name}: largest error of each tile, queries down, keys across")
+    for i, row in enumerate(wrong.split(16)):
+        print(
+            "  ",
+            "  ".join(f"{tile.nan_to_num(math.inf).max():7.0e}" for tile in row.split(16, dim=1)),
+            visits[i].tolist(),
+        )
+assert (visits == 1).all()
+
+# %% [markdown]
+# <details><summary><b>What to notice</b></summary>
+#
+# - $P$ is right in every tile, $dS$ in none. Had only the last column of tiles been wrong, you would look at the mask of
+#   the keys; had it been the tiles of one program, at what distinguishes its address; the upper triangle, at the causal
+#   mask. The pattern of a dump is worth as much as its numbers.
+# - The list on the right counts visits. A 0 is a tile that the loop leaves out, and its elements are NaN; a 2 is one that
+#   is visited twice.
+# - `report.dump(tile=(1, 0))` prints one block of a wrong *output* beside the right one, and `report.show("dk")` draws
+#   where an output is off. A dump of `p` goes one level deeper, to what no output shows.
 #
 # </details>
 #

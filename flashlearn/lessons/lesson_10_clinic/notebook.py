@@ -201,7 +201,7 @@ for name in ("p", "dp", "ds"):
 #
 # ### All of P, tile by tile
 #
-# A program sees one tile at a time, and no kernel of this course has $P$ in memory. Then how do you look at all of it? One
+# A program sees one tile at a time, and no attention kernel of ours has $P$ in memory. How do you look at all of it? One
 # of this course's sources, a debugging log, gives the kernel an array of $S_q \times S_k$ for that purpose, to which
 # every program adds its tile. That costs $4\,B H S_q S_k$ bytes, its index can exceed 32 bits (lesson 06), and a tile that
 # is visited twice is counted twice. Recording what `p` held has none of these problems: run the kernel once per program,

@@ -58,7 +58,7 @@ past_l1 = variant(
     fused_keys_kernel,
     edits=((_ADDED, f"tl.store(dq_ptr + dq_tile, {_FROM_L2} + share, mask=in_tile)"),),
 )
-"""Load, add, store, where the load passes by L1 and reads what L2 has."""
+"""Load, add, store, where the load bypasses L1 and reads what L2 has."""
 
 WAYS: dict[str, Callable] = {
     "load, add, store": faulty("fused_backward_atomic", "load, add, store"),

@@ -263,8 +263,8 @@ flashlearn.check("fused_backward_atomic", fused_backward_atomic)
 # twenty times, on your GPU if there is one; otherwise you see what was measured on another.
 #
 # **Predict** what fraction of the shares is lost, hardly any, half, or nearly all: for one head with two blocks of
-# keys, for one with 64, and for 64 such heads. A second kernel differs in one word: its load passes by L1, the cache of
-# a single multiprocessor, and reads from L2, which all of them share. Does that help?
+# keys, for one with 64, and for 64 such heads. A second kernel differs in one word: its load bypasses L1, the cache of a
+# single multiprocessor, and reads from L2, which all of them share. Does that help?
 
 # %%
 for case in measured.lost():
@@ -280,8 +280,8 @@ for case in measured.lost():
 # %% [markdown]
 # <details><summary><b>What to notice</b></summary>
 #
-# - With an atomic nothing is lost, in any run. Without one the loss is not a rounding error: whole shares are missing,
-#   and how many changes from run to run.
+# - With an atomic nothing is lost, in any run. What is lost without one is not a rounding error but whole shares, and
+#   nothing says that the next run loses as many.
 # - If a load sees what is in memory, a share is lost only where one program stores between another one's load and
 #   store. All programs of a head begin at query 0 and visit the same blocks of $dQ$ in the same order, so those that
 #   start together meet at the same addresses. With one head and two blocks of keys only two programs can collide.

@@ -637,8 +637,8 @@ for (D, block_q, block_k, warps, stages), made in budgets.items():
 # <details><summary><b>What to notice</b></summary>
 #
 # - For $D = 128$, blocks of 64 and 4 warps, the sums take 128 of 255 registers, half of all, before a single score is
-#   computed. $D = 64$ fits easily. For $D = 128$ look at which row is the first to spill: it depends on the compiler,
-#   and the cell prints its version (the solved notebooks of this course and its pinned packages use different ones).
+#   computed. $D = 64$ fits easily. For $D = 128$ look at which row is the first to spill: that depends on the
+#   compiler, whose version the cell prints.
 # - Eight warps distribute the same tiles over twice as many threads. That frees registers, though not half of them,
 #   because each thread still needs its own addresses and masks.
 # - Fewer stages hardly change the registers, since a tile that is loaded ahead waits in shared memory. There the

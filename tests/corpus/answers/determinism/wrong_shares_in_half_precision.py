@@ -5,16 +5,6 @@
 # base: _course_solution_without_markers
 
 # --- replace
-from torch import Tensor
-from flashlearn.kernels.delta import delta_preprocess
-from flashlearn.kernels.reach import refuse_far_rows
-
-
-@triton.jit
-# --- with
-@triton.jit
-
-# --- replace
     # reads what fused_keys_kernel reads; writes S_q · D numbers of fp32 that nobody else writes
 # --- with
 

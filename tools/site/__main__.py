@@ -1,0 +1,52 @@
+"""`python -m tools.site`: the website in build/site, and what its pages weigh.
+
+python -m tools.site                    everything
+python -m tools.site --few-pictures     the gallery with one picture for each exercise: quicker, for tests
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import sys
+import time
+from pathlib import Path
+
+from tools.site import sources, weights
+
+ROOT = Path(__file__).parents[2]
+
+
+def main() -> int:
+    """Build the site; the exit status of Sphinx, whose warnings are errors."""
+    arguments = argparse.ArgumentParser(prog="python -m tools.site", description=__doc__.partition("\n")[0])
+    arguments.add_argument("--out", type=Path, default=ROOT / "build" / "site", help="where the pages go")
+    arguments.add_argument("--few-pictures", action="store_true", help="one picture for each exercise")
+    chosen = arguments.parse_args()
+    started = time.perf_counter()
+    written = ROOT / "build" / "site-source"
+    shutil.rmtree(written, ignore_errors=True)
+    sources.write(ROOT, written, few_pictures=chosen.few_pictures)
+    print(f"The sources are written, after {time.perf_counter() - started:.0f} s.", flush=True)
+    shutil.rmtree(chosen.out, ignore_errors=True)
+    status = _sphinx(written, chosen.out)
+    if status == 0:
+        print("\n".join(weights.lines(chosen.out)))
+        print(f"{chosen.out} is ready, after {time.perf_counter() - started:.0f} s: serve it with any web server.")
+    return status
+
+
+def _sphinx(written: Path, out: Path) -> int:
+    from sphinx.cmd.build import main as sphinx  # only this command needs it
+
+    doctrees = ROOT / "build" / "site-doctrees"
+    shutil.rmtree(doctrees, ignore_errors=True)
+    options = ["-q", "-W", "--keep-going", "-j", "auto", "-d", doctrees]
+    made = sphinx([str(part) for part in ("-b", "html", *options, written, out)])
+    for left in (".doctrees", ".buildinfo", "objects.inv"):
+        (out / left).unlink(missing_ok=True)
+    return made
+
+
+if __name__ == "__main__":
+    sys.exit(main())

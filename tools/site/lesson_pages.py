@@ -1,0 +1,180 @@
+"""The pages of the lessons: solved notebooks with their outputs, and each solution folded below its stub."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from flashlearn.course.lesson_reader import EXERCISE_CELL, Lesson, read_notebook
+from tools.site.outputs import OutputsOfPage, Pictures
+
+Cell = dict[str, Any]
+
+LINKS = ("lessons-before", "lessons-after")
+"""Cells that lead to other notebooks: a page has its own links."""
+
+_MARKING = re.compile(r"^[ \t]*(### (BEGIN|END) SOLUTION|# STUB:.*)\n?", re.MULTILINE)
+_HINT = re.compile(r"# flashlearn\.hint\(.*\)")
+_HEADING = re.compile(r"^#{2,4} .*$", re.MULTILINE)
+_NUMBERS = re.compile(r"\b(\d\d)\b(?: to (\d\d)\b)?")
+
+
+@dataclass(frozen=True)
+class LessonPage:
+    """A lesson's two notebooks. `stem` is "06_flash_forward"; the page is lessons/06_flash_forward.html."""
+
+    lesson: Lesson
+    solved: dict[str, Any]
+    stubs: dict[str, str] = field(repr=False)
+
+    @property
+    def stem(self) -> str:
+        """The page's name."""
+        return self.lesson.stem
+
+    @property
+    def introduction(self) -> str:
+        """The cell with the title, what is learned, what is needed, how long it takes."""
+        return next(text for cell in self.solved["cells"] if (text := source(cell)).startswith("# "))
+
+    @property
+    def duration(self) -> str:
+        """How long it takes: "about two hours"."""
+        found = re.search(r"\*\*It takes\*\*\s+(.+?)(?=[:;.]|, (?:in|best)\b)", self.introduction, re.DOTALL)
+        return " ".join(found[1].split()) if found else ""
+
+    @property
+    def needs(self) -> list[str]:
+        """The numbers of earlier lessons that it builds on."""
+        found = re.search(r"\*\*You need\*\*(.+?)(?=\n\n|\Z)", self.introduction, re.DOTALL)
+        numbers: set[int] = set()
+        for first, last in _NUMBERS.findall(found[1] if found else ""):
+            numbers |= set(range(int(first), int(last or first) + 1))
+        return [f"{number:02}" for number in sorted(numbers) if number < int(self.lesson.number)]
+
+    @property
+    def summary(self) -> str:
+        """The first paragraph after the title."""
+        return " ".join(self.introduction.split("\n\n")[1].split())
+
+
+def read(root: Path) -> list[LessonPage]:
+    """Every lesson of the clone at `root`, in order."""
+    return [_read(root / "notebooks" / path.name, path) for path in sorted((root / "solutions").glob("[0-9]*"))]
+
+
+def _read(learner: Path, solved: Path) -> LessonPage:
+    cells = json.loads(learner.read_text(encoding="utf-8"))["cells"]
+    stubs = {str(cell.get("id")): source(cell) for cell in cells}
+    return LessonPage(read_notebook(solved), json.loads(solved.read_text(encoding="utf-8")), stubs)
+
+
+def source(cell: Cell) -> str:
+    """A cell's text."""
+    return "".join(cell["source"])
+
+
+def anchor(exercise: str) -> str:
+    """The id of an exercise's heading, in its lesson's page."""
+    return f"ex-{exercise.replace('_', '-')}"
+
+
+def notebook(page: LessonPage, every: list[LessonPage], pictures: Pictures) -> dict[str, Any]:
+    """The page as a notebook for MyST-NB, which is not executed."""
+    outputs = OutputsOfPage(pictures, "../_static/pictures/")
+    cells = [cell for cell in page.solved["cells"] if cell["id"] not in LINKS and not _is_for_editors(cell)]
+    made = [_cell(cell, page, outputs) for cell in cells]
+    for index, cell in enumerate(cells):
+        if cell["id"].startswith(EXERCISE_CELL):
+            _name_heading(made[:index], cell["id"].removeprefix(EXERCISE_CELL))
+    title, _, rest = source(made[0]).partition("\n")
+    numbered = title.replace("# ", f"# {page.lesson.number} · ", 1)
+    made[0] = _markdown(f"{numbered}\n\n{_facts(page, every)}\n\n{rest}", made[0]["id"])
+    return {**page.solved, "cells": made}
+
+
+def _is_for_editors(cell: Cell) -> bool:
+    """Whether a cell makes sense only where it can be edited: hints to uncomment, the journal."""
+    text = source(cell).strip()
+    journal = cell["cell_type"] == "markdown" and text.startswith("### Journal")
+    return journal or all(_HINT.fullmatch(line) for line in text.splitlines())
+
+
+def _cell(cell: Cell, page: LessonPage, outputs: OutputsOfPage) -> Cell:
+    if cell["cell_type"] == "markdown":
+        return _markdown(source(cell), cell["id"])
+    cell = {**cell, "outputs": [outputs.lighter(output) for output in cell["outputs"]]}
+    if cell["id"].startswith(EXERCISE_CELL):
+        return _exercise(cell, page.stubs[cell["id"]])
+    if "recall" in cell["metadata"].get("tags", ()):
+        shown = "".join(output.get("data", {}).get("text/html", "") for output in cell["outputs"])
+        return _markdown(_folded("Show the answers", _raw(shown)), cell["id"])
+    if not cell["outputs"] and source(cell).startswith(("import ", "from ")):
+        return _markdown(_folded("The imports of this notebook", _code(source(cell))), cell["id"])
+    return cell
+
+
+def _exercise(cell: Cell, stub: str) -> Cell:
+    """The learner's stub, and below it the solution, folded."""
+    name = cell["id"].removeprefix(EXERCISE_CELL)
+    solution = _MARKING.sub("", source(cell))
+    return _markdown(
+        f"{_code(stub)}\n\n{_folded('Show the solution', _code(solution), f'solution-{name}')}", cell["id"]
+    )
+
+
+def _name_heading(before: list[Cell], name: str) -> None:
+    """Give the last heading before an exercise its anchor."""
+    for index in range(len(before) - 1, -1, -1):
+        text = source(before[index])
+        headings = list(_HEADING.finditer(text)) if before[index]["cell_type"] == "markdown" else []
+        if headings:
+            at = headings[-1].start()
+            before[index]["source"] = f'{text[:at]}({anchor(name)})=\n{text[at:]}'
+            return
+
+
+def _facts(page: LessonPage, every: list[LessonPage]) -> str:
+    """The lesson in a few lines: how long, what comes before, its exercises, its notebook."""
+    known = {one.lesson.number: one for one in every}
+    needs = [
+        f'<a href="{known[number].stem}.html">{number} {html.escape(known[number].lesson.title)}</a>'
+        for number in page.needs
+    ]
+    exercises = [
+        f'<a href="#{anchor(name)}"><code>{name}</code></a> ({page.lesson.level(name)})'
+        for name in page.lesson.exercises
+    ]
+    built = page.solved["metadata"]["flashlearn"]
+    device = "a CPU" if built["device"] == "CPU" else f"an {built['device']}"
+    rows = {
+        "Duration": page.duration,
+        "Builds on": ", ".join(needs) or "nothing before it",
+        "Exercises": ", ".join(exercises),
+        "Notebook": f'<a href="../_static/notebooks/{page.stem}.ipynb" download>{page.stem}.ipynb</a>, '
+        "with stubs instead of solutions",
+        "Outputs": f"computed on {device}, torch {built['torch']}, triton {built['triton']}",
+    }
+    lines = "".join(f"<dt>{name}</dt><dd>{value}</dd>" for name, value in rows.items())
+    return f'<dl class="facts">{lines}</dl>'
+
+
+def _markdown(text: str, identity: str) -> Cell:
+    return {"cell_type": "markdown", "id": identity, "metadata": {}, "source": text}
+
+
+def _code(text: str) -> str:
+    return f"```python\n{text.rstrip()}\n```"
+
+
+def _raw(page: str) -> str:
+    return f"```{{raw}} html\n{page}\n```"
+
+
+def _folded(summary: str, content: str, identity: str = "") -> str:
+    named = f' id="{identity}"' if identity else ""
+    return f'<details class="folded"{named}><summary>{summary}</summary>\n\n{content}\n\n</details>'

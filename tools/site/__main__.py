@@ -22,11 +22,12 @@ def main() -> int:
     arguments = argparse.ArgumentParser(prog="python -m tools.site", description=__doc__.partition("\n")[0])
     arguments.add_argument("--out", type=Path, default=ROOT / "build" / "site", help="where the pages go")
     arguments.add_argument("--few-pictures", action="store_true", help="one picture for each exercise")
+    arguments.add_argument("--address", default="ADDRESS", help="the address that readers clone")
     chosen = arguments.parse_args()
     started = time.perf_counter()
     written = ROOT / "build" / "site-source"
     shutil.rmtree(written, ignore_errors=True)
-    sources.write(ROOT, written, few_pictures=chosen.few_pictures)
+    sources.write(ROOT, written, chosen.address, few_pictures=chosen.few_pictures)
     print(f"The sources are written, after {time.perf_counter() - started:.0f} s.", flush=True)
     shutil.rmtree(chosen.out, ignore_errors=True)
     status = _sphinx(written, chosen.out)

@@ -12,7 +12,7 @@ extensions = ["myst_nb", "tools.site.mathml"]
 source_suffix = {".md": "myst-nb", ".ipynb": "myst-nb"}
 nb_execution_mode = "off"
 nb_merge_streams = True
-myst_enable_extensions = ["dollarmath", "amsmath", "attrs_block"]
+myst_enable_extensions = ["dollarmath", "amsmath", "colon_fence"]
 myst_heading_anchors = 4
 myst_links_external_new_tab = False
 # a URL with a scheme that looks like one of a program is no reference

@@ -1,0 +1,82 @@
+"""How fast the kernels are: the records that come with the course, with device, versions and date."""
+
+from __future__ import annotations
+
+import html
+from pathlib import Path
+
+from rich.table import Table
+
+from flashlearn.bench import plots, tables
+from flashlearn.bench.record import SHIPPED, Record, load
+from flashlearn.lessons.shared.picture_style import Picture
+from tools.site.outputs import Pictures
+
+INTRODUCTION = """# Speed
+
+How fast attention is with the kernels that you write in lessons 06 to 08, 12 and 13, compared with PyTorch's own
+and with FlexAttention. Every figure was measured on the device that its section names, in one run, all contestants
+taking turns. On a GPU of your own, `flashlearn bench` measures the same. How the kernels get there, one change at a
+time, is the subject of [lesson 12](lessons/12_tuning.ipynb) and [lesson 13](lessons/13_hopper.ipynb).
+"""
+
+TITLES = {
+    "ladder": "Compared with cuDNN",
+    "throughput_forward": "Forward pass",
+    "throughput_backward": "Backward pass",
+    "roofline_forward": "Roofline of the forward pass",
+    "roofline_backward": "Roofline of the backward pass",
+    "memory": "Memory",
+}
+"""Headings of the pictures, in their order."""
+
+
+def page(pictures: Pictures) -> str:
+    """The page in Markdown: every record, the newest first."""
+    found = [load(path) for path in sorted(Path(SHIPPED).glob("*.json"))]
+    newest_first = sorted(found, key=lambda record: record.made, reverse=True)
+    return "\n\n".join([INTRODUCTION, *(_section(record, pictures) for record in newest_first)])
+
+
+def newest(pictures: Pictures, name: str) -> str:
+    """One picture of the newest record, as HTML, and what it says."""
+    record = max((load(path) for path in Path(SHIPPED).glob("*.json")), key=lambda record: record.made)
+    return shown(plots.every(record)[name], pictures, "_static/pictures/")
+
+
+def _section(record: Record, pictures: Pictures) -> str:
+    drawn = plots.every(record)
+    parts = [f"## {record.device['gpu']}, {record.made[:10]}"]
+    said = list(tables.tables(record))
+    parts += [one for one in said if isinstance(one, str)]
+    for name, title in TITLES.items():
+        if name in drawn:
+            parts += [f"### {title}", _raw(shown(drawn[name], pictures, "_static/pictures/"))]
+    parts.append("### In numbers")
+    parts += [_raw(table(one)) for one in said if isinstance(one, Table)]
+    return "\n\n".join(parts)
+
+
+def shown(picture: Picture, pictures: Pictures, prefix: str) -> str:
+    """A picture and its description as HTML."""
+    image = pictures.extracted(picture.element(), prefix)
+    caption = html.escape(picture.description)
+    return f'<figure><div tabindex="0" role="group">{image}</div><figcaption>{caption}</figcaption></figure>'
+
+
+def table(made: Table) -> str:
+    """A table for a terminal as HTML."""
+    heads = "".join(f'<th scope="col">{html.escape(str(column.header))}</th>' for column in made.columns)
+    rows = "".join(
+        "<tr>" + "".join(f"<td>{html.escape(str(cell))}</td>" for cell in cells) + "</tr>"
+        for cells in zip(*(column.cells for column in made.columns), strict=True)
+    )
+    caption = html.escape(str(made.title or ""))
+    return (
+        f'<div class="wide figures" tabindex="0" role="group" aria-label="{caption}"><table>'
+        f"<caption>{caption}</caption><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table></div>"
+    )
+
+
+def _raw(page: str) -> str:
+    return f"```{{raw}} html\n{page}\n```"

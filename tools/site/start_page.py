@@ -1,0 +1,80 @@
+"""The start page: what one learns, a report, a timeline, a measured plot, the two commands, the lessons."""
+
+from __future__ import annotations
+
+import html
+import re
+from pathlib import Path
+
+from flashlearn.lessons import lessons as exercises_by_lesson
+from tools.site import gallery, speed_page
+from tools.site.doc_pages import ORDER
+from tools.site.lesson_pages import LessonPage
+from tools.site.outputs import OutputsOfPage, Pictures
+
+TEMPLATE = Path(__file__).with_name("start.md")
+REPORT_OF, REPORT_BEGINS = "00", "✗ Out of bounds   scaled_add"
+TIMELINE_OF, TIMELINE_BEGINS = "13", 'alt="Timeline of program (0, 0, 0) of specialised_matmul_kernel'
+
+
+def page(every: list[LessonPage], pictures: Pictures, address: str) -> str:
+    """The page in Markdown; `address` is what is cloned."""
+    outputs = OutputsOfPage(pictures, "_static/pictures/")
+    mistakes = sum(
+        len(gallery.entries(those)) for number, those in exercises_by_lesson().items() if number != gallery.CLINIC
+    )
+    text = TEMPLATE.read_text(encoding="utf-8").format(
+        address=address,
+        lesson_count=len(every),
+        mistake_count=mistakes,
+        report=_raw(_output(every, REPORT_OF, REPORT_BEGINS, outputs)),
+        timeline=_raw(_scrolling(_output(every, TIMELINE_OF, TIMELINE_BEGINS, outputs))),
+        plot=_raw(speed_page.newest(pictures, "ladder")),
+        lessons=_raw(_table(every)),
+    )
+    return f"{text}\n{_menu(every)}\n"
+
+
+def _output(every: list[LessonPage], lesson: str, begins: str, outputs: OutputsOfPage) -> str:
+    """The output of a lesson that has these words, in its text or its HTML. Raises LookupError if none has."""
+    page = next(one for one in every if one.lesson.number == lesson)
+    for cell in page.solved["cells"]:
+        for output in cell.get("outputs", ()):
+            data = output.get("data", {})
+            if begins in "".join(data.get("text/plain", "")) or begins in "".join(data.get("text/html", "")):
+                return outputs.lighter(output)["data"]["text/html"]
+    raise LookupError(f"lesson {lesson} has no output with {begins!r}: the start page shows it")
+
+
+def _scrolling(content: str) -> str:
+    first_image = re.search(r"<img\b[^>]*>", content)
+    image = first_image[0] if first_image else content
+    return f'<figure><div tabindex="0" role="group">{image}</div></figure>'
+
+
+def _table(every: list[LessonPage]) -> str:
+    rows = "".join(
+        f'<tr><td>{one.lesson.number}</td><td><a href="lessons/{one.stem}.html">{html.escape(one.lesson.title)}</a>'
+        f"</td><td>{len(one.lesson.exercises)}</td><td>{one.duration}</td></tr>"
+        for one in every
+    )
+    heads = "".join(f'<th scope="col">{head}</th>' for head in ("", "Lesson", "Exercises", "Duration"))
+    return f'<div class="wide lessons"><table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table></div>'
+
+
+def _menu(every: list[LessonPage]) -> str:
+    """The site's tree of pages, which the theme shows at the side."""
+    parts = {
+        "Lessons": [f"lessons/{one.stem}" for one in every],
+        "Practice": ["exercises", "mistakes/index", "speed"],
+        **{caption: [f"docs/{name}" for name in names] for caption, names in ORDER.items()},
+        "Reference": ["api/check-and-trace", "api/kernels"],
+    }
+    return "\n\n".join(
+        f"```{{toctree}}\n:hidden:\n:caption: {caption}\n\n" + "\n".join(names) + "\n```"
+        for caption, names in parts.items()
+    )
+
+
+def _raw(page: str) -> str:
+    return f"```{{raw}} html\n{page}\n```"

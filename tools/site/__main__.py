@@ -12,7 +12,7 @@ import sys
 import time
 from pathlib import Path
 
-from tools.site import sources, weights
+from tools.site import finishing, sources, weights
 
 ROOT = Path(__file__).parents[2]
 
@@ -32,6 +32,7 @@ def main() -> int:
     shutil.rmtree(chosen.out, ignore_errors=True)
     status = _sphinx(written, chosen.out)
     if status == 0:
+        finishing.finish(chosen.out)
         print("\n".join(weights.lines(chosen.out)))
         print(f"{chosen.out} is ready, after {time.perf_counter() - started:.0f} s: serve it with any web server.")
     return status

@@ -21,15 +21,6 @@ from tools.site.text import coded, markdown, slug
 
 CLINIC = "10"
 
-WORDS = {
-    Status.WRONG: "Wrong",
-    Status.OUT_OF_BOUNDS: "Out of bounds",
-    Status.RACE: "Race",
-    Status.CRASHED: "Stopped",
-}
-"""How a check ends, in the words of the gallery."""
-
-
 @dataclass(frozen=True)
 class Entry:
     """One mistake of a lesson, which several of its exercises may have."""
@@ -43,8 +34,8 @@ class Entry:
 
     @property
     def word(self) -> str:
-        """How a check ends."""
-        return WORDS[self.status]
+        """How a check ends, as its report says."""
+        return self.status.value.capitalize()
 
     @property
     def key(self) -> tuple[str, str]:
@@ -97,16 +88,16 @@ map of the error in the output, a block's lanes, or a timeline up to the fault. 
 def _index(gallery: Mapping[str, list[Entry]], known: Mapping[str, LessonPage]) -> str:
     rows = [
         row(
-            f'<a href="{known[number].stem}.html#{entry.identity}">{html.escape(entry.name)}</a>',
+            f'<a href="{known[number].stem}.html#{entry.identity}">{html.escape(entry.name)}</a>'
+            f"<br>{coded(entry.sentence)}",
             number,
             "<br>".join(f"<code>{exercise.name}</code>" for exercise in entry.exercises),
             entry.word,
-            coded(entry.sentence),
         )
         for number, those in gallery.items()
         for entry in those
     ]
-    heads = {"Mistake": "", "Lesson": "all lessons", "Exercise": "", "Ends as": "any end", "What the report says": ""}
+    heads = {"Mistake": "", "Lesson": "all lessons", "Exercise": "", "Verdict": "all verdicts"}
     listed = "\n".join(known[number].stem for number in gallery)
     return "\n\n".join(
         [

@@ -56,11 +56,6 @@ class LessonPage:
             numbers |= set(range(int(first), int(last or first) + 1))
         return [f"{number:02}" for number in sorted(numbers) if number < int(self.lesson.number)]
 
-    @property
-    def summary(self) -> str:
-        """The first paragraph after the title."""
-        return " ".join(self.introduction.split("\n\n")[1].split())
-
 
 def read(root: Path) -> list[LessonPage]:
     """Every lesson of the clone at `root`, in order."""
@@ -112,7 +107,7 @@ def _cell(cell: Cell, page: LessonPage, outputs: OutputsOfPage) -> Cell:
         return _exercise(cell, page.stubs[cell["id"]])
     if "recall" in cell["metadata"].get("tags", ()):
         shown = "".join(output.get("data", {}).get("text/html", "") for output in cell["outputs"])
-        return _markdown(_folded("Show the answers", _raw(shown)), cell["id"])
+        return _markdown(_folded("Show the questions with their answers", _raw(shown)), cell["id"])
     if not cell["outputs"] and source(cell).startswith(("import ", "from ")):
         return _markdown(_folded("The imports of this notebook", _code(source(cell))), cell["id"])
     return cell

@@ -15,7 +15,9 @@ from flashlearn.exercise import Exercise, Kind
 from flashlearn.outcome import Outcome, Status
 
 SHOWN = (Status.WRONG, Status.OUT_OF_BOUNDS, Status.RACE, Status.CRASHED)
-_LINES = re.compile(r" (?:in|of) line \d+")
+_LINES = re.compile(r" \([a-z]+ in line \d+\)| (?:in|of) line \d+")
+_OF_A_LINE = re.compile(r"\bline \d", re.IGNORECASE)
+"""A sentence about a line that cannot be seen helps no one."""
 _TITLES = re.compile(r"<title>.*?</title>", re.DOTALL)
 _LANES = re.compile(r"(?:(All)|(\d+) of the) (\d+) lanes (?:is|are|hit)")
 
@@ -135,4 +137,6 @@ def _plain(outcome: Outcome) -> str:
     first, *others = re.split(r"(?<=[.])\s+", message)
     if outcome.fault[:1] == ("synchronisation",) and ": " in first:
         first = f"{first.partition(': ')[0]}."
+    if _OF_A_LINE.search(first):
+        return ""
     return " ".join([first, *(one for one in others[:1] if _LANES.search(one))])

@@ -24,7 +24,7 @@ def write(root: Path, target: Path, address: str, few_pictures: bool = False) ->
     pictures = Pictures(static / "pictures")
     lessons = lesson_pages.read(root)
     pages = {
-        "index.md": start_page.page(lessons, pictures, address),
+        "index.md": start_page.page(root, lessons, pictures, address),
         "exercises.md": exercise_table.page(lessons),
         "speed.md": speed_page.page(pictures),
         **gallery.pages(lessons, pictures, few_pictures),

@@ -30,6 +30,9 @@ TITLES = {
 }
 """Headings of the pictures, in their order."""
 
+LONGEST = 250
+"""Characters of a caption; of a longer description, which is the picture's alternative text, the first sentence."""
+
 
 def page(pictures: Pictures) -> str:
     """The page in Markdown: every record, the newest first."""
@@ -60,7 +63,8 @@ def _section(record: Record, pictures: Pictures) -> str:
 def shown(picture: Picture, pictures: Pictures, prefix: str) -> str:
     """A picture and its description as HTML."""
     image = pictures.extracted(picture.element(), prefix)
-    caption = html.escape(picture.description)
+    words = picture.description
+    caption = html.escape(words if len(words) < LONGEST else f"{words.partition('. ')[0]}.")
     return f'<figure><div tabindex="0" role="group">{image}</div><figcaption>{caption}</figcaption></figure>'
 
 

@@ -12,13 +12,16 @@ from tools.site.doc_pages import ORDER
 from tools.site.lesson_pages import LessonPage
 from tools.site.outputs import OutputsOfPage, Pictures
 
+_WILL = re.compile(r"^\| (\d\d) [^|]+ \| ([^|]+?) \|", re.MULTILINE)
+"""A lesson's row in the README: its number, and what one does there."""
+
 TEMPLATE = Path(__file__).with_name("start.md")
 REPORT_OF, REPORT_BEGINS = "00", "✗ Out of bounds   scaled_add"
 TIMELINE_OF, TIMELINE_BEGINS = "13", 'alt="Timeline of program (0, 0, 0) of specialised_matmul_kernel'
 
 
-def page(every: list[LessonPage], pictures: Pictures, address: str) -> str:
-    """The page in Markdown; `address` is what is cloned."""
+def page(root: Path, every: list[LessonPage], pictures: Pictures, address: str) -> str:
+    """The page in Markdown; `root` is the clone, and `address` where readers clone from."""
     outputs = OutputsOfPage(pictures, "_static/pictures/")
     mistakes = sum(
         len(gallery.entries(those)) for number, those in exercises_by_lesson().items() if number != gallery.CLINIC
@@ -30,7 +33,7 @@ def page(every: list[LessonPage], pictures: Pictures, address: str) -> str:
         report=_raw(_output(every, REPORT_OF, REPORT_BEGINS, outputs)),
         timeline=_raw(_scrolling(_output(every, TIMELINE_OF, TIMELINE_BEGINS, outputs))),
         plot=_raw(speed_page.newest(pictures, "ladder")),
-        lessons=_raw(_table(every)),
+        lessons=_raw(_table(every, root)),
     )
     return f"{text}\n{_menu(every)}\n"
 
@@ -52,10 +55,12 @@ def _scrolling(content: str) -> str:
     return f'<figure><div tabindex="0" role="group">{image}</div></figure>'
 
 
-def _table(every: list[LessonPage]) -> str:
+def _table(every: list[LessonPage], root: Path) -> str:
+    teaches = _WILL.findall((root / "README.md").read_text(encoding="utf-8"))
+    will = {number: html.escape(sentence, quote=False) for number, sentence in teaches}
     rows = "".join(
         f'<tr><td>{one.lesson.number}</td><td><a href="lessons/{one.stem}.html">{html.escape(one.lesson.title)}</a>'
-        f"</td><td>{len(one.lesson.exercises)}</td><td>{one.duration}</td></tr>"
+        f"<br>{will.get(one.lesson.number, '')}</td><td>{len(one.lesson.exercises)}</td><td>{one.duration}</td></tr>"
         for one in every
     )
     heads = "".join(f'<th scope="col">{head}</th>' for head in ("", "Lesson", "Exercises", "Duration"))

@@ -6,6 +6,7 @@ for (const block of document.querySelectorAll(".filterable")) {
   const form = document.createElement("form");
   form.className = "filters";
   form.setAttribute("role", "search");
+  form.setAttribute("aria-label", "This table");
   const add = (name, label, element) => {
     const field = document.createElement("label");
     field.textContent = label;

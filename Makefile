@@ -13,8 +13,14 @@ NBVAL := OMP_NUM_THREADS=1 $(PYTHON_IN_VENV) -m pytest --nbval-lax --nbval-curre
 # the lesson that trains a model takes longest: it starts first, beside all the others
 TRAINING := 09_into_pytorch.ipynb
 
+# where the website says that the course can be cloned from
+ADDRESS ?= ADDRESS
+# present once the packages of the website are in .venv; they are no part of what a learner installs
+SITE_PACKAGES := .venv/site-packages-stamp
+
 .DEFAULT_GOAL := help
-.PHONY: help setup lab test container pages lint authoring units browser notebooks solutions build bench memory format clean
+.PHONY: help setup lab test container pages lint authoring units browser notebooks solutions site site-tests build bench \
+	memory format clean
 
 define heading
 @printf '\n──── %s\n' "$(1)"
@@ -32,7 +38,7 @@ setup: ## make .venv and install the pinned environment (once; again only when t
 lab: setup ## set up, copy the lessons to work/ once, and open JupyterLab there
 	@.venv/bin/flashlearn lab
 
-test: lint authoring units pages ## set up and run everything (make -k test: past failures)
+test: lint authoring units pages site-tests ## set up and run everything (make -k test: past failures)
 
 pages: setup ## the next three, side by side
 	@$(MAKE) --no-print-directory -j3 -Otarget browser notebooks solutions
@@ -48,7 +54,7 @@ authoring: setup ## are the generated notebooks up to date?
 
 units: setup ## the unit tests and the tests of every exercise
 	$(call heading,units: the package and every exercise)
-	$(PYTHON_IN_VENV) -m pytest -n $(WORKERS) --dist loadgroup -m "not browser" tests
+	$(PYTHON_IN_VENV) -m pytest -n $(WORKERS) --dist loadgroup -m "not browser" --ignore tests/site tests
 
 browser: setup ## lesson 00 in JupyterLab, driven through Chromium
 	$(call heading,browser: lesson 00 as a learner meets it)
@@ -63,6 +69,18 @@ solutions: setup ## run the solved notebooks: every check passes
 	$(call heading,solutions: every check of every solved lesson passes)
 	@rm -rf $(SCRATCH)/solutions
 	FLASHLEARN_HOME=$(CURDIR)/$(SCRATCH)/solutions FLASHLEARN_STRICT=1 $(NBVAL) solutions/$(TRAINING) solutions
+
+$(SITE_PACKAGES): tools/site/requirements.txt | setup
+	@$(PYTHON_IN_VENV) -m pip install --disable-pip-version-check --quiet -r $< -c requirements.txt -c constraints.txt
+	@touch $@
+
+site: setup $(SITE_PACKAGES) ## the course as a website, in build/site: static files for any web server
+	@$(PYTHON_IN_VENV) -m tools.site --address $(ADDRESS)
+
+site-tests: setup $(SITE_PACKAGES) ## a website with fewer pictures: its links, its pages, and Chromium on it
+	$(call heading,site: links and anchors; pages in Chromium)
+	@$(PYTHON_IN_VENV) -m tools.site --few-pictures --out build/test-site
+	FLASHLEARN_SITE=$(CURDIR)/build/test-site $(PYTHON_IN_VENV) -m pytest -rs tests/site
 
 build: setup ## lessons' sources into both notebooks of each lesson; executes what changed
 	@$(PYTHON_IN_VENV) -m flashlearn.course.authoring build

@@ -72,6 +72,15 @@ def test_the_pins_are_versions_that_the_package_says_it_works_with(extra: str):
         assert requirement.specifier.contains(version), f"{requirement} does not admit the pin {version}"
 
 
+def test_the_packages_of_the_website_are_pinned_separately():
+    found = pins((ROOT / "tools" / "site" / "requirements.txt").read_text().splitlines())
+    for requirement in map(Requirement, project()["optional-dependencies"]["site"]):
+        version = found.get(canonicalize_name(requirement.name))
+        assert version and requirement.specifier.contains(version), f"{requirement} and the pin {version}"
+    constrained = pins((ROOT / "constraints.txt").read_text().splitlines())
+    assert not found.keys() & (constrained.keys() | pins(requirement_lines()).keys())
+
+
 def test_pyproject_names_every_pinned_package():
     declared = project()["dependencies"] + project()["optional-dependencies"]["test"]
     assert {canonicalize_name(Requirement(line).name) for line in declared} == pins(

@@ -34,7 +34,9 @@ def main() -> int:
     if status == 0:
         finishing.finish(chosen.out)
         print("\n".join(weights.lines(chosen.out)))
-        print(f"{chosen.out} is ready, after {time.perf_counter() - started:.0f} s: serve it with any web server.")
+        print(
+            f"{chosen.out} is ready, after {time.perf_counter() - started:.0f} s: serve it with any web server."
+        )
     return status
 
 

@@ -69,7 +69,9 @@ def _functions(module: ModuleType) -> Iterator[tuple[str, Callable]]:
 
 def _function(name: str, function: Callable, level: int = 2) -> str:
     call = f"{name.rpartition('.')[2]}{signature(function)}"
-    return "\n\n".join([f"{'#' * level} `{name}`", _code(call), documentation(inspect.getdoc(function) or "")])
+    return "\n\n".join(
+        [f"{'#' * level} `{name}`", _code(call), documentation(inspect.getdoc(function) or "")]
+    )
 
 
 def _report() -> str:
@@ -77,7 +79,9 @@ def _report() -> str:
     parts = ["## `flashlearn.Report`", documentation(inspect.getdoc(flashlearn.Report) or "")]
     for name in REPORT:
         value = getattr(flashlearn.Report, name, None)
-        parts.append(f"- `.{name}` {_first(getattr(value, 'fget', None) or value) if value is not None else ''}")
+        parts.append(
+            f"- `.{name}` {_first(getattr(value, 'fget', None) or value) if value is not None else ''}"
+        )
     for name in REPORT_CALLS:
         value = getattr(flashlearn.Report, name)
         parts += [f"### `Report.{name}`", _code(f"{name}{signature(value, drop=1)}")]

@@ -45,7 +45,9 @@ def _relinked(path: Path, root: Path) -> str:
             return words
         return f"{picture}[{words}]({place}{'#' + fragment if fragment else ''})"
 
-    outside_code = re.split(r"(^```.*?^```)", path.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
+    outside_code = re.split(
+        r"(^```.*?^```)", path.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE
+    )
     return "".join(part if number % 2 else _LINK.sub(moved, part) for number, part in enumerate(outside_code))
 
 

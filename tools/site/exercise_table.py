@@ -54,6 +54,12 @@ def page(every: list[LessonPage]) -> str:
                     TOPICS.get(number, html.escape(lesson.lesson.title)),
                 )
             )
-    heads = {"Lesson": "all lessons", "Exercise": "", "Kind": "all kinds", "Level": "all levels", "Topic": "all topics"}
+    heads = {
+        "Lesson": "all lessons",
+        "Exercise": "",
+        "Kind": "all kinds",
+        "Level": "all levels",
+        "Topic": "all topics",
+    }
     first = INTRODUCTION.format(count=len(rows), lessons=len(known))
     return f"{first}\n{filterable('exercises', heads, rows, 'a word: causal, delta, barrier …')}"

@@ -17,7 +17,10 @@ _CHANGES = tuple(
         (r'<form class="sidebar-search-container"', r'\g<0> aria-label="All pages"'),
         # what is wider than the page scrolls, and then the keyboard must reach it
         (r"<pre(?![^>]*\btabindex)", r'<pre tabindex="0"'),
-        (r'<div class="cell_output docutils container">', r'<div class="cell_output docutils container" tabindex="0">'),
+        (
+            r'<div class="cell_output docutils container">',
+            r'<div class="cell_output docutils container" tabindex="0">',
+        ),
         # the first cell of a table's head may be empty, and then heads nothing
         (r"<th\b[^>]*>(?:<p></p>)?</th>", "<td></td>"),
         (r'<div id="search-results">', '<h1>Search</h1>\n<div id="search-results">'),

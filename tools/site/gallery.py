@@ -21,6 +21,7 @@ from tools.site.text import coded, markdown, slug
 
 CLINIC = "10"
 
+
 @dataclass(frozen=True)
 class Entry:
     """One mistake of a lesson, which several of its exercises may have."""
@@ -145,9 +146,7 @@ def _figure(entry: Entry, look: Seen, pictures: Pictures) -> str:
     if look.picture:
         size = _size(look)
         name = pictures.save(look.picture, look.kind)
-        image = (
-            f'<img src="../_static/pictures/{name}" {size}alt="{html.escape(look.description)}" loading="lazy">'
-        )
+        image = f'<img src="../_static/pictures/{name}" {size}alt="{html.escape(look.description)}" loading="lazy">'
     ground = " on-paper" if look.kind == "png" else ""
     return (
         "```{raw} html\n"

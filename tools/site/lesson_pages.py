@@ -18,6 +18,7 @@ LINKS = ("lessons-before", "lessons-after")
 """Cells that lead to other notebooks: a page has its own links."""
 
 _MARKING = re.compile(r"^[ \t]*(### (BEGIN|END) SOLUTION|# STUB:.*)\n?", re.MULTILINE)
+_TELLING = "### BEGIN SOLUTION"
 _HINT = re.compile(r"# flashlearn\.hint\(.*\)")
 _HEADING = re.compile(r"^#{2,4} .*$", re.MULTILINE)
 _NUMBERS = re.compile(r"\b(\d\d)\b(?: to (\d\d)\b)?")
@@ -59,7 +60,9 @@ class LessonPage:
 
 def read(root: Path) -> list[LessonPage]:
     """Every lesson of the clone at `root`, in order."""
-    return [_read(root / "notebooks" / path.name, path) for path in sorted((root / "solutions").glob("[0-9]*"))]
+    return [
+        _read(root / "notebooks" / path.name, path) for path in sorted((root / "solutions").glob("[0-9]*"))
+    ]
 
 
 def _read(learner: Path, solved: Path) -> LessonPage:
@@ -82,10 +85,11 @@ def notebook(page: LessonPage, every: list[LessonPage], pictures: Pictures) -> d
     """The page as a notebook for MyST-NB, which is not executed."""
     outputs = OutputsOfPage(pictures, "../_static/pictures/")
     cells = [cell for cell in page.solved["cells"] if cell["id"] not in LINKS and not _is_for_editors(cell)]
-    made = [_cell(cell, page, outputs) for cell in cells]
-    for index, cell in enumerate(cells):
+    made: list[Cell] = []
+    for cell in cells:
         if cell["id"].startswith(EXERCISE_CELL):
-            _name_heading(made[:index], cell["id"].removeprefix(EXERCISE_CELL))
+            _name_heading(made, cell["id"].removeprefix(EXERCISE_CELL))
+        made += _cells(cell, page, outputs)
     title, _, rest = source(made[0]).partition("\n")
     numbered = title.replace("# ", f"# {page.lesson.number} · ", 1)
     made[0] = _markdown(f"{numbered}\n\n{_facts(page, every)}\n\n{rest}", made[0]["id"])
@@ -99,18 +103,32 @@ def _is_for_editors(cell: Cell) -> bool:
     return journal or all(_HINT.fullmatch(line) for line in text.splitlines())
 
 
-def _cell(cell: Cell, page: LessonPage, outputs: OutputsOfPage) -> Cell:
+def _cells(cell: Cell, page: LessonPage, outputs: OutputsOfPage) -> list[Cell]:
+    """What the page has in place of a cell."""
     if cell["cell_type"] == "markdown":
-        return _markdown(source(cell), cell["id"])
+        return [_markdown(source(cell), cell["id"])]
     cell = {**cell, "outputs": [outputs.lighter(output) for output in cell["outputs"]]}
     if cell["id"].startswith(EXERCISE_CELL):
-        return _exercise(cell, page.stubs[cell["id"]])
+        return [_exercise(cell, page.stubs[cell["id"]])]
     if "recall" in cell["metadata"].get("tags", ()):
         shown = "".join(output.get("data", {}).get("text/html", "") for output in cell["outputs"])
-        return _markdown(_folded("Show the questions with their answers", _raw(shown)), cell["id"])
+        return [_markdown(_folded("Show the questions with their answers", _raw(shown)), cell["id"])]
     if not cell["outputs"] and source(cell).startswith(("import ", "from ")):
-        return _markdown(_folded("The imports of this notebook", _code(source(cell))), cell["id"])
-    return cell
+        return [_markdown(_folded("The imports of this notebook", _code(source(cell))), cell["id"])]
+    return _without_solutions(cell)
+
+
+def _without_solutions(cell: Cell) -> list[Cell]:
+    """The cell; outputs that list an exercise's solution, as its trace does, are folded below it."""
+    telling = [o for o in cell["outputs"] if _TELLING in o.get("data", {}).get("text/html", "")]
+    if not telling:
+        return [cell]
+    shown = {**cell, "outputs": [o for o in cell["outputs"] if o not in telling]}
+    pages = "\n\n".join(_raw(output["data"]["text/html"]) for output in telling)
+    return [
+        shown,
+        _markdown(_folded("Show the output, with lines of the solution", pages), f"{cell['id']}-folded"),
+    ]
 
 
 def _exercise(cell: Cell, stub: str) -> Cell:
@@ -129,7 +147,7 @@ def _name_heading(before: list[Cell], name: str) -> None:
         headings = list(_HEADING.finditer(text)) if before[index]["cell_type"] == "markdown" else []
         if headings:
             at = headings[-1].start()
-            before[index]["source"] = f'{text[:at]}({anchor(name)})=\n{text[at:]}'
+            before[index]["source"] = f"{text[:at]}({anchor(name)})=\n{text[at:]}"
             return
 
 

@@ -24,7 +24,9 @@ def page(root: Path, every: list[LessonPage], pictures: Pictures, address: str) 
     """The page in Markdown; `root` is the clone, and `address` where readers clone from."""
     outputs = OutputsOfPage(pictures, "_static/pictures/")
     mistakes = sum(
-        len(gallery.entries(those)) for number, those in exercises_by_lesson().items() if number != gallery.CLINIC
+        len(gallery.entries(those))
+        for number, those in exercises_by_lesson().items()
+        if number != gallery.CLINIC
     )
     text = TEMPLATE.read_text(encoding="utf-8").format(
         address=address,
@@ -64,7 +66,9 @@ def _table(every: list[LessonPage], root: Path) -> str:
         for one in every
     )
     heads = "".join(f'<th scope="col">{head}</th>' for head in ("", "Lesson", "Exercises", "Duration"))
-    return f'<div class="wide lessons"><table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table></div>'
+    return (
+        f'<div class="wide lessons"><table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table></div>'
+    )
 
 
 def _menu(every: list[LessonPage]) -> str:

@@ -22,7 +22,7 @@ def filterable(name: str, heads: Mapping[str, str], rows: Iterable[str], example
     body = "\n".join(rows)
     return (
         "```{raw} html\n"
-        f'<div class="filterable" id="{name}" data-example="{html.escape(example)}">'
+        f'<div class="filterable" id="table-{name}" data-example="{html.escape(example)}">'
         f'<div class="wide" tabindex="0" role="group" aria-label="{name}"><table>'
         f"<thead><tr>{columns}</tr></thead>\n<tbody>\n{body}\n</tbody></table></div></div>\n```"
     )

@@ -1,0 +1,162 @@
+"""The site in Chromium: the start page, a lesson, the gallery, the search; no other host is asked for anything."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+
+from tests.browser.jupyterlab_page import LAUNCH_ARGUMENTS, chromium
+
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(240)]
+
+PAGES = (
+    "index.html",
+    "lessons/06_flash_forward.html",
+    "lessons/13_hopper.html",
+    "mistakes/index.html",
+    "mistakes/13_hopper.html",
+    "exercises.html",
+    "speed.html",
+    "docs/reference.html",
+    "api/kernels.html",
+    "search.html",
+)
+ARTEFACTS = Path(__file__).parents[1] / "artefacts"
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=chromium(), headless=True, args=LAUNCH_ARGUMENTS)
+        yield started
+        started.close()
+
+
+@contextlib.contextmanager
+def opened(browser: Any, address: str, path: str, width: int = 1200, **options: Any) -> Iterator[Any]:
+    """A page of the site; an error in it fails the test, and so does a request to another host."""
+    asked, errors = [], []
+    context = browser.new_context(viewport={"width": width, "height": 900}, **options)
+    page = context.new_page()
+    page.on("request", lambda request: asked.append(request.url))
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.goto(f"{address}/{path}")
+    yield page
+    context.close()
+    own = urlsplit(address).netloc
+    foreign = [url for url in asked if urlsplit(url).scheme != "data" and urlsplit(url).netloc != own]
+    assert not errors and not foreign, (errors, foreign)
+
+
+def test_the_start_page_says_what_it_is_and_how_to_start(browser: Any, address: str):
+    with opened(browser, address, "index.html") as page:
+        assert page.locator("h1").inner_text().startswith("FlashLearn")
+        assert "make lab" in page.locator("pre").first.inner_text()
+        assert page.locator(".flashlearn .fl-verdict").is_visible()
+        assert page.locator("figure img").count() == 2
+        for image in page.locator("figure img").all():
+            image.scroll_into_view_if_needed()
+            page.wait_for_function(
+                "image => image.complete && image.naturalWidth > 0", arg=image.element_handle()
+            )
+        page.get_by_role("link", name="FlashAttention forward").last.click()
+        assert page.url.endswith("lessons/06_flash_forward.html")
+
+
+def test_a_lesson_keeps_its_solutions_folded_and_its_sliders_moving(browser: Any, address: str):
+    with opened(browser, address, "lessons/06_flash_forward.html") as page:
+        solution = page.locator("#solution-flash_forward")
+        assert not solution.locator("pre").is_visible()
+        solution.locator("summary").click()
+        assert "tl.dot" in solution.locator("pre").inner_text()
+        card = page.locator(".flashlearn-slider").first
+        before = card.locator("img").get_attribute("alt")
+        card.locator("input[type=range]").first.focus()
+        page.keyboard.press("End")
+        page.keyboard.press("Home")
+        page.keyboard.press("ArrowRight")
+        after = card.locator("img").get_attribute("alt")
+        page.keyboard.press("Home")
+        assert len({before, after, card.locator("img").get_attribute("alt")}) > 1
+        with page.expect_download() as download:
+            page.get_by_role("link", name="06_flash_forward.ipynb").click()
+        assert download.value.suggested_filename == "06_flash_forward.ipynb"
+
+
+def test_a_trace_steps_without_a_kernel(browser: Any, address: str):
+    with opened(browser, address, "lessons/06_flash_forward.html") as page:
+        for fold in page.locator("details.folded").all():
+            fold.evaluate("fold => fold.open = true")
+        card = page.locator(".fl-trace").first
+        count = card.locator(".flt-count")
+        count.scroll_into_view_if_needed()
+        first = count.inner_text()
+        card.get_by_label("one step on").click()
+        assert first.startswith("step 1 of") and count.inner_text().startswith("step 2 of")
+
+
+def test_without_scripts_a_lesson_can_be_read_and_a_solution_opened(browser: Any, address: str):
+    with opened(browser, address, "lessons/06_flash_forward.html", java_script_enabled=False) as page:
+        assert page.locator(".flashlearn-slider .fls-note").first.is_visible()
+        assert page.locator(".flashlearn-slider img").first.is_visible()
+        page.locator("#solution-flash_forward summary").click()
+        assert page.locator("#solution-flash_forward pre").is_visible()
+        assert page.locator("math").count() > 100
+    with opened(browser, address, "mistakes/index.html", java_script_enabled=False) as page:
+        assert page.locator("#table-mistakes tbody tr").count() > 500
+
+
+def test_the_gallery_is_filtered_and_leads_to_a_mistake(browser: Any, address: str):
+    with opened(browser, address, "mistakes/index.html") as page:
+        rows = page.locator("#table-mistakes tbody tr:visible")
+        everything = rows.count()
+        page.get_by_label("Words").fill("padding sum")
+        page.get_by_label("Lesson").select_option("02")
+        assert 0 < rows.count() < everything / 20
+        assert page.locator("output").inner_text() == f"{rows.count()} of {everything}"
+        assert "words=padding+sum" in page.url and "lesson=02" in page.url
+        page.get_by_role("link", name="padding enters the sum").click()
+        heading = page.locator(
+            "section#m02-padding-enters-the-sum h2, #m02-padding-enters-the-sum + h2"
+        ).first
+        assert "padding enters the sum" in heading.inner_text()
+        assert (
+            page.get_by_text("take part in the row's sum")
+            .or_(page.get_by_text("take part in the row’s sum"))
+            .count()
+        )
+    with opened(browser, address, "exercises.html#level=stretch&kind=kernel") as page:
+        shown = page.locator("#table-exercises tbody tr:visible")
+        assert 0 < shown.count() < 15 and shown.count() == shown.filter(has_text="stretch").count()
+
+
+def test_the_search_finds_a_lesson_and_a_mistake(browser: Any, address: str):
+    with opened(browser, address, "index.html") as page:
+        page.get_by_role("searchbox").or_(page.locator("input.sidebar-search")).first.fill("rescaled")
+        page.keyboard.press("Enter")
+        page.wait_for_selector("#search-results li a")
+        page.wait_for_function("document.querySelectorAll('#search-results li').length > 3")
+        found = "\n".join(page.locator("#search-results li").all_inner_texts())
+        assert "FlashAttention forward" in found and "Mistakes of lesson 06" in found
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("width", [400, 800, 1400])
+def test_no_page_is_wider_than_its_window(browser: Any, address: str, width: int, theme: str):
+    ARTEFACTS.mkdir(exist_ok=True)
+    for path in PAGES:
+        with opened(browser, address, path, width, color_scheme=theme) as page:
+            wide = page.evaluate("document.documentElement.scrollWidth")
+            assert wide <= width, f"{path} is {wide} pixels wide at {width}"
+            ground = page.evaluate("getComputedStyle(document.body).backgroundColor")
+            light = sum(map(int, ground[4:-1].split(","))) > 380
+            assert light == (theme == "light"), f"{path}: {ground}"
+            name = path.removesuffix(".html").replace("/", "-")
+            page.screenshot(path=ARTEFACTS / f"site-{name}-{width}-{theme}.png")

@@ -19,7 +19,7 @@ ADDRESS ?= ADDRESS
 SITE_PACKAGES := .venv/site-packages-stamp
 
 .DEFAULT_GOAL := help
-.PHONY: help setup lab test container pages lint authoring units browser notebooks solutions site site-tests build bench \
+.PHONY: help setup lab test container pages lint authoring units browser notebooks solutions site sitetests build bench \
 	memory format clean
 
 define heading
@@ -38,7 +38,7 @@ setup: ## make .venv and install the pinned environment (once; again only when t
 lab: setup ## set up, copy the lessons to work/ once, and open JupyterLab there
 	@.venv/bin/flashlearn lab
 
-test: lint authoring units pages site-tests ## set up and run everything (make -k test: past failures)
+test: lint authoring units pages sitetests ## set up and run everything (make -k test: past failures)
 
 pages: setup ## the next three, side by side
 	@$(MAKE) --no-print-directory -j3 -Otarget browser notebooks solutions
@@ -77,7 +77,7 @@ $(SITE_PACKAGES): tools/site/requirements.txt | setup
 site: setup $(SITE_PACKAGES) ## the course as a website, in build/site: static files for any web server
 	@$(PYTHON_IN_VENV) -m tools.site --address $(ADDRESS)
 
-site-tests: setup $(SITE_PACKAGES) ## a website with fewer pictures: its links, its pages, and Chromium on it
+sitetests: setup $(SITE_PACKAGES) ## a website with fewer pictures: its links, its pages, and Chromium on it
 	$(call heading,site: links and anchors; pages in Chromium)
 	@$(PYTHON_IN_VENV) -m tools.site --few-pictures --out build/test-site
 	FLASHLEARN_SITE=$(CURDIR)/build/test-site $(PYTHON_IN_VENV) -m pytest -rs tests/site

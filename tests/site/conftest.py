@@ -21,7 +21,7 @@ def site() -> Path:
     """The folder of the built site; tests are skipped where none is."""
     folder = Path(os.environ.get("FLASHLEARN_SITE", ROOT / "build" / "site"))
     if not (folder / "index.html").is_file():
-        pytest.skip("needs the built site (make site-tests builds one)")
+        pytest.skip("needs the built site (make sitetests builds one)")
     return folder
 
 

@@ -1,4 +1,4 @@
-"""What the pages hold: whole lessons with folded solutions, all mistakes and no solution, and their weight."""
+"""What the pages hold: whole lessons with folded solutions, all mistakes, no solution; what they weigh."""
 
 from __future__ import annotations
 

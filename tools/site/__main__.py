@@ -34,9 +34,8 @@ def main() -> int:
     if status == 0:
         finishing.finish(chosen.out)
         print("\n".join(weights.lines(chosen.out)))
-        print(
-            f"{chosen.out} is ready, after {time.perf_counter() - started:.0f} s: serve it with any web server."
-        )
+        seconds = time.perf_counter() - started
+        print(f"{chosen.out} is ready, after {seconds:.0f} s: serve it with any web server.")
     return status
 
 

@@ -13,9 +13,9 @@ import flashlearn
 from flashlearn.lessons import all_exercises
 from tools.site.text import markdown
 
-SHAPES = """In shapes, `B` is the batch, `H` the heads, `S_q` and `S_k` the lengths of queries and keys, `D` the width of a
-head. `lse` and `delta` are fp32 whatever the inputs' dtype; `alpha` is any number, of either sign; a causal mask is
-aligned bottom-right. Tensors come first, then scalars."""
+SHAPES = """In shapes, `B` is the batch, `H` the heads, `S_q` and `S_k` the lengths of queries and keys,
+`D` the width of a head. `lse` and `delta` are fp32 whatever the inputs' dtype; `alpha` is any number, of
+either sign; a causal mask is aligned bottom-right. Tensors come first, then scalars."""
 
 FURTHER = ("attention", "fast_attention", "gluon.fa3_attention", "torch_attention")
 """Modules of kernels besides those that an exercise's solution is in; other modules are their tools."""

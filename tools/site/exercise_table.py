@@ -32,8 +32,9 @@ KINDS = {Kind.KERNEL: "kernel", Kind.TORCH: "torch", Kind.SYMBOLIC: "symbolic"}
 
 INTRODUCTION = """# Exercises
 
-{count} exercises in {lessons} lessons. A *kernel* is written in Triton or Gluon, *torch* is a function of tensors,
-*symbolic* an answer in sympy. Each has three hints and a check that knows its usual mistakes by name.
+{count} exercises in {lessons} lessons. A *kernel* is written in Triton or Gluon, *torch* is a function of
+tensors, *symbolic* an answer in sympy. Each has three hints, and a check that knows its usual mistakes by
+name.
 """
 
 
@@ -44,7 +45,8 @@ def page(every: list[LessonPage]) -> str:
     for number, exercises in lessons().items():
         lesson = known[number]
         for exercise in exercises:
-            link = f'<a href="lessons/{lesson.stem}.html#{anchor(exercise.name)}"><code>{exercise.name}</code></a>'
+            place = f"lessons/{lesson.stem}.html#{anchor(exercise.name)}"
+            link = f'<a href="{place}"><code>{exercise.name}</code></a>'
             rows.append(
                 row(
                     number,

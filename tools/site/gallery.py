@@ -1,7 +1,7 @@
 """The gallery of mistakes: every named mistake with its sentence, how it looks, and where to look.
 
-All of it comes from the declarations of the exercises. The clinic's are left out: a patient's diagnosis is what
-its exercise asks for.
+All of it comes from the declarations of the exercises. The clinic's are left out: a patient's diagnosis is
+what its exercise asks for.
 """
 
 from __future__ import annotations
@@ -79,10 +79,10 @@ def pages(every: list[LessonPage], pictures: Pictures, few_pictures: bool = Fals
 
 INTRODUCTION = """# Gallery of mistakes
 
-A check of FlashLearn does not only say *wrong*. It knows {count} mistakes by name, recognises them in your numbers, and
-says what happened and where to look. Here are all of them, but for those of the clinic (lesson 10), whose patients
-you examine yourself. For each there is the sentence of the report and, where it can be drawn, what it looks like: a
-map of the error in the output, a block's lanes, or a timeline up to the fault. No solution is shown.
+A check does not only say *wrong*. It knows {count} mistakes by name, recognises them in what you wrote, and
+says what happened and where to look. They are all here, except those of the clinic (lesson 10), whose patients
+you examine yourself. For each there is the sentence of the report and, where it can be drawn, what it looks
+like: a map of the error in the output, a block's lanes, or a timeline up to the fault. No solution is shown.
 """
 
 
@@ -146,7 +146,8 @@ def _figure(entry: Entry, look: Seen, pictures: Pictures) -> str:
     if look.picture:
         size = _size(look)
         name = pictures.save(look.picture, look.kind)
-        image = f'<img src="../_static/pictures/{name}" {size}alt="{html.escape(look.description)}" loading="lazy">'
+        words = html.escape(look.description)
+        image = f'<img src="../_static/pictures/{name}" {size}alt="{words}" loading="lazy">'
     ground = " on-paper" if look.kind == "png" else ""
     return (
         "```{raw} html\n"

@@ -1,6 +1,6 @@
 """What a declared mistake looks like: the first case that it fails, as a tile map, a timeline or a sentence.
 
-Nothing here shows a line of code: the kernels that make these mistakes are the course's solutions with a fault.
+Nothing here shows a line of code: what makes these mistakes are the course's solutions with a fault.
 """
 
 from __future__ import annotations

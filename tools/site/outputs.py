@@ -1,4 +1,4 @@
-"""What the notebooks keep as output, made lighter for a page: one style sheet of a kind, pictures as files."""
+"""What notebooks keep as output, made lighter for a page: one style sheet of a kind, pictures as files."""
 
 from __future__ import annotations
 

@@ -14,10 +14,11 @@ from tools.site.outputs import Pictures
 
 INTRODUCTION = """# Speed
 
-How fast attention is with the kernels that you write in lessons 06 to 08, 12 and 13, compared with PyTorch's own
-and with FlexAttention. Every figure was measured on the device that its section names, in one run, all contestants
-taking turns. On a GPU of your own, `flashlearn bench` measures the same. How the kernels get there, one change at a
-time, is the subject of [lesson 12](lessons/12_tuning.ipynb) and [lesson 13](lessons/13_hopper.ipynb).
+How fast attention is with the kernels that you write in lessons 06 to 08, 12 and 13, compared with PyTorch's
+own and with FlexAttention. Every figure was measured on the device that its section names, in one run, all
+contestants taking turns. On a GPU of your own, `flashlearn bench` measures the same. How the kernels get
+there, one change at a time, is the subject of [lesson 12](lessons/12_tuning.ipynb) and
+[lesson 13](lessons/13_hopper.ipynb).
 """
 
 TITLES = {
@@ -31,7 +32,7 @@ TITLES = {
 """Headings of the pictures, in their order."""
 
 LONGEST = 250
-"""Characters of a caption; of a longer description, which is the picture's alternative text, the first sentence."""
+"""Characters of a caption; of a longer description, which is the alternative text, the first sentence."""
 
 
 def page(pictures: Pictures) -> str:

@@ -11,6 +11,7 @@ from tools.site import gallery, speed_page
 from tools.site.doc_pages import ORDER
 from tools.site.lesson_pages import LessonPage
 from tools.site.outputs import OutputsOfPage, Pictures
+from tools.site.tables import row
 
 _WILL = re.compile(r"^\| (\d\d) [^|]+ \| ([^|]+?) \|", re.MULTILINE)
 """A lesson's row in the README: its number, and what one does there."""
@@ -41,7 +42,7 @@ def page(root: Path, every: list[LessonPage], pictures: Pictures, address: str) 
 
 
 def _output(every: list[LessonPage], lesson: str, begins: str, outputs: OutputsOfPage) -> str:
-    """The output of a lesson that has these words, in its text or its HTML. Raises LookupError if none has."""
+    """The output of a lesson that has these words, as text or as HTML. Raises LookupError if none has."""
     page = next(one for one in every if one.lesson.number == lesson)
     for cell in page.solved["cells"]:
         for output in cell.get("outputs", ()):
@@ -61,8 +62,13 @@ def _table(every: list[LessonPage], root: Path) -> str:
     teaches = _WILL.findall((root / "README.md").read_text(encoding="utf-8"))
     will = {number: html.escape(sentence, quote=False) for number, sentence in teaches}
     rows = "".join(
-        f'<tr><td>{one.lesson.number}</td><td><a href="lessons/{one.stem}.html">{html.escape(one.lesson.title)}</a>'
-        f"<br>{will.get(one.lesson.number, '')}</td><td>{len(one.lesson.exercises)}</td><td>{one.duration}</td></tr>"
+        row(
+            one.lesson.number,
+            f'<a href="lessons/{one.stem}.html">{html.escape(one.lesson.title)}</a>'
+            f"<br>{will.get(one.lesson.number, '')}",
+            str(len(one.lesson.exercises)),
+            one.duration,
+        )
         for one in every
     )
     heads = "".join(f'<th scope="col">{head}</th>' for head in ("", "Lesson", "Exercises", "Duration"))

@@ -80,7 +80,7 @@ def pages(every: list[LessonPage], pictures: Pictures, few_pictures: bool = Fals
 INTRODUCTION = """# Gallery of mistakes
 
 A check does not only say *wrong*. It knows {count} mistakes by name, recognises them in what you wrote, and
-says what happened and where to look. They are all here, except those of the clinic (lesson 10), whose patients
+says what happened and where to look. All are here, except those of the clinic (lesson 10), whose patients
 you examine yourself. For each there is the sentence of the report and, where it can be drawn, what it looks
 like: a map of the error in the output, a block's lanes, or a timeline up to the fault. No solution is shown.
 """

@@ -7,10 +7,11 @@ what its exercise asks for.
 from __future__ import annotations
 
 import html
+import itertools
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from flashlearn.exercise import Exercise, Kind
+from flashlearn.exercise import Exercise
 from flashlearn.lessons import lessons
 from flashlearn.outcome import Status
 from tools.site.lesson_pages import LessonPage, anchor
@@ -82,7 +83,8 @@ INTRODUCTION = """# Gallery of mistakes
 A check does not only say *wrong*. It knows {count} mistakes by name, recognises them in what you wrote, and
 says what happened and where to look. All are here, except those of the clinic (lesson 10), whose patients
 you examine yourself. For each there is the sentence of the report and, where it can be drawn, what it looks
-like: a map of the error in the output, a block's lanes, or a timeline up to the fault. No solution is shown.
+like: a map of the error in the output, a block's lanes, a timeline up to the fault, or numbers. No solution
+is shown.
 """
 
 
@@ -118,7 +120,11 @@ def _lesson(
         f"[{number} · {title}](../lessons/{page.stem}.ipynb) know by name. "
         "[Those of all lessons](index.md) can be filtered."
     )
-    return "\n\n".join([first, *(_entry(entry, looks.get(entry.key), page, pictures) for entry in those)])
+    parts = [first]
+    for name, group in itertools.groupby(those, key=lambda entry: entry.exercises[0].name):
+        parts.append(f"## `{name}`")
+        parts += [_entry(entry, looks.get(entry.key), page, pictures) for entry in group]
+    return "\n\n".join(parts)
 
 
 def _entry(entry: Entry, look: Seen | None, page: LessonPage, pictures: Pictures) -> str:
@@ -128,30 +134,29 @@ def _entry(entry: Entry, look: Seen | None, page: LessonPage, pictures: Pictures
         report.append(f"**Where to look.** {markdown(entry.next_step)}")
     kind = entry.status.name.lower().replace("_", "-")
     parts = [
-        f"({entry.identity})=\n## {markdown(entry.name)}",
+        f"({entry.identity})=\n### {markdown(entry.name)}",
         f":::{{container}} seen-as is-{kind}\n" + "\n\n".join(report) + "\n:::",
-        _figure(entry, look, pictures) if look else "",
+        _figure(look, pictures) if look else "",
     ]
     return "\n\n".join(filter(None, parts))
 
 
-def _figure(entry: Entry, look: Seen, pictures: Pictures) -> str:
-    """The picture, with the case that it is of and what the observer said there."""
+def _figure(look: Seen, pictures: Pictures) -> str:
+    """The picture, with the case that it is of and what is said of it there."""
     if not (look.picture or look.message):
         return ""
-    said = f"Case {look.case} of {look.exercise}." if look.case else ""
-    if entry.exercises[0].kind is Kind.KERNEL and look.message:
-        said += f" {look.message}"
-    image = ""
+    said = f"Case “{look.case}” of `{look.exercise}`. {look.message}"
+    image = f"<pre>{html.escape(look.numbers)}</pre>" if look.numbers else ""
     if look.picture:
         size = _size(look)
         name = pictures.save(look.picture, look.kind)
         words = html.escape(look.description)
         image = f'<img src="../_static/pictures/{name}" {size}alt="{words}" loading="lazy">'
+    shown = f'<div tabindex="0" role="group">{image}</div>' if image else ""
     ground = " on-paper" if look.kind == "png" else ""
     return (
         "```{raw} html\n"
-        f'<figure class="looks-like{ground}"><div tabindex="0" role="group">{image}</div>'
+        f'<figure class="looks-like{ground}">{shown}'
         f"<figcaption>{coded(said.strip())}</figcaption></figure>\n```"
     )
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import re
+import textwrap
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
@@ -14,10 +15,10 @@ from dataclasses import dataclass
 from flashlearn.exercise import Exercise, Kind
 from flashlearn.outcome import Outcome, Status
 
-SHOWN = (Status.WRONG, Status.OUT_OF_BOUNDS, Status.RACE, Status.CRASHED)
 _LINES = re.compile(r" \([a-z]+ in line \d+\)| (?:in|of) line \d+")
 _OF_A_LINE = re.compile(r"\bline \d", re.IGNORECASE)
 """A sentence about a line that cannot be seen helps no one."""
+_YOURS = re.compile(r"^  yours:\n((?:    .*\n?)+)", re.MULTILINE)
 _TITLES = re.compile(r"<title>.*?</title>", re.DOTALL)
 _LANES = re.compile(r"(?:(All)|(\d+) of the) (\d+) lanes (?:is|are|hit)")
 
@@ -26,8 +27,8 @@ _LANES = re.compile(r"(?:(All)|(\d+) of the) (\d+) lanes (?:is|are|hit)")
 class Seen:
     """A mistake as a check meets it: in which case, how that ended, and a picture.
 
-    `picture` is a file's content and `kind` its format; empty where there is only the sentence. `description`
-    says what the picture shows.
+    `picture` is a file's content and `kind` its format; `description` says what it shows. `numbers` are what
+    a wrong formula gives in this case. Either is empty where there is none.
     """
 
     exercise: str
@@ -38,6 +39,7 @@ class Seen:
     picture: bytes = b""
     kind: str = ""
     description: str = ""
+    numbers: str = ""
 
 
 def seen(chosen: Iterable[tuple[str, str]], workers: int | None = None) -> Iterator[Seen]:
@@ -55,21 +57,32 @@ def _look(pair: tuple[str, str]) -> Seen:
     torch.set_num_threads(1)
     name, mistake = pair
     exercise = find(name)
-    declared = exercise.explained.mistakes[mistake].status
-    outcome = _first_failing(exercise, mistake) if exercise.kind is not Kind.SYMBOLIC else None
+    outcome = _first_failing(exercise, mistake)
     if outcome is None:
-        return Seen(name, mistake, declared.value)
-    where = {"status": outcome.status.value, "case": outcome.case.name, "message": _plain(outcome)}
-    return Seen(name, mistake, **where, **_picture(exercise, mistake, outcome))
+        return Seen(name, mistake, exercise.explained.mistakes[mistake].status.value)
+    where = {"status": outcome.status.value, "case": outcome.case.name}
+    if exercise.kind is Kind.SYMBOLIC:
+        numbers = _YOURS.search(outcome.detail)
+        drawn = {"numbers": textwrap.dedent(numbers[1]) if numbers else ""}
+    else:
+        drawn = _picture(exercise, mistake, outcome)
+    # a map of the numbers says more than the largest of them
+    message = "" if drawn.get("kind") == "png" else _plain(outcome)
+    return Seen(name, mistake, **where, message=message, **drawn)
 
 
 def _first_failing(exercise: Exercise, mistake: str) -> Outcome | None:
     """The first case that is answered as declared; a formula in place of a kernel has right cases, too."""
     from flashlearn.course.answers import mistake_function
+    from flashlearn.judging import symbolic
     from flashlearn.judging.cases import run_observed
+    from flashlearn.running.answer import answering
 
     function = mistake_function(exercise, mistake)
     declared = exercise.explained.mistakes[mistake].status
+    if exercise.kind is Kind.SYMBOLIC:
+        outcomes = symbolic.run_symbolic(exercise, answering(exercise, function))
+        return next((outcome for outcome in outcomes if outcome.status is declared), None)
     for case in exercise.cases:
         if not case.gpu:
             outcome = run_observed(exercise, function, case)
@@ -133,7 +146,7 @@ def _plain(outcome: Outcome) -> str:
     """What happened, without lines of code and their numbers: the first sentence, and how many lanes."""
     message = _LINES.sub("", outcome.message)
     if outcome.status is Status.WRONG:
-        return ""
+        return message.replace(" At the point below, ", " At one point, ")
     first, *others = re.split(r"(?<=[.])\s+", message)
     if outcome.fault[:1] == ("synchronisation",) and ": " in first:
         first = f"{first.partition(': ')[0]}."

@@ -74,8 +74,8 @@ def test_the_gallery_shows_no_line_of_a_solution(site: Path):
             own = [
                 line for line in written if len(line) > 30 and line not in stub and not line.startswith("#")
             ]
-            told = [line for line in own if " ".join(line.split()) in shown]
-            assert not told, f"{name}: {told}"
+            shown_too = [line for line in own if " ".join(line.split()) in shown]
+            assert not shown_too, f"{name}: {shown_too}"
 
 
 def test_the_clinic_is_no_part_of_the_gallery(site: Path):

@@ -145,7 +145,7 @@ def _figure(look: Seen, pictures: Pictures) -> str:
     """The picture, with the case that it is of and what is said of it there."""
     if not (look.picture or look.message):
         return ""
-    said = f"Case “{look.case}” of `{look.exercise}`. {look.message}"
+    caption = f"Case “{look.case}” of `{look.exercise}`. {look.message}"
     image = f"<pre>{html.escape(look.numbers)}</pre>" if look.numbers else ""
     if look.picture:
         size = _size(look)
@@ -157,7 +157,7 @@ def _figure(look: Seen, pictures: Pictures) -> str:
     return (
         "```{raw} html\n"
         f'<figure class="looks-like{ground}">{shown}'
-        f"<figcaption>{coded(said.strip())}</figcaption></figure>\n```"
+        f"<figcaption>{coded(caption.strip())}</figcaption></figure>\n```"
     )
 
 

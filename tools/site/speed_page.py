@@ -51,13 +51,13 @@ def newest(pictures: Pictures, name: str) -> str:
 def _section(record: Record, pictures: Pictures) -> str:
     drawn = plots.every(record)
     parts = [f"## {record.device['gpu']}, {record.made[:10]}"]
-    said = list(tables.tables(record))
-    parts += [one for one in said if isinstance(one, str)]
+    parts_of_record = list(tables.tables(record))
+    parts += [one for one in parts_of_record if isinstance(one, str)]
     for name, title in TITLES.items():
         if name in drawn:
             parts += [f"### {title}", _raw(shown(drawn[name], pictures, "_static/pictures/"))]
     parts.append("### In numbers")
-    parts += [_raw(table(one)) for one in said if isinstance(one, Table)]
+    parts += [_raw(table(one)) for one in parts_of_record if isinstance(one, Table)]
     return "\n\n".join(parts)
 
 

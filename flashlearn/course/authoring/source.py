@@ -15,8 +15,8 @@ function's source, decorators included; outside an exercise's cell it is shown f
 HINT lines are in neither notebook: `flashlearn.hint` reads them from the source. The exercises' headings,
 `### Exercise: ...`, are numbered in the order of the source if there are several.
 
-A cell with the tag "recall", questions about earlier lessons, may have a region too: the solved notebook
-answers them, without markers.
+A cell with the tag "recall", questions about earlier lessons, or "prediction", numbers that a learner types
+before a measurement, may have a region too: the solved notebook has the author's, without markers.
 
 The first cell and the last are not in the source: they link to the lessons before and after.
 """
@@ -39,6 +39,7 @@ MARKER = re.compile(r"\s*#\s*%%%*(\s|$)")
 HEADER_FENCE = re.compile(r"#\s*---\s*$")
 FOR_TOOLS = re.compile(r"\s+# (fmt: skip|noqa(: [A-Z0-9, ]+)?)$")  # for tools, not for readers
 RECALL = "recall"
+WITH_REGION = {RECALL, "prediction"}  # tags of cells that are open without being an exercise
 NOT_OURS = ("id", "lines_to_next_cell", "title", "cell_depth")  # what jupytext adds for its own round trip
 
 
@@ -180,7 +181,7 @@ def _number_exercises(cells: list[_Raw], problems: list[Problem]) -> None:
 def _finish(raw: _Raw, root: Path, seen: Counter[str], problems: list[Problem]) -> Cell:
     """Expand INCLUDE lines, separate stub and solution, check, and name one cell."""
     exercise = raw.metadata.get("exercise", "")
-    recalls = RECALL in raw.metadata.get("tags", ())
+    is_open = not WITH_REGION.isdisjoint(raw.metadata.get("tags", ()))
     lines, stub, hints = raw.lines, text_of(raw.lines), ()
     if raw.kind == "code":
         hints, lines = regions.hints_of(raw.place, exercise, raw.lines, problems)
@@ -193,7 +194,7 @@ def _finish(raw: _Raw, root: Path, seen: Counter[str], problems: list[Problem]) 
         stub = "\n".join(stub_lines)
         if exercise and len(problems) == known:  # with a marker wrong, the stub is not what is meant
             regions.check_exercise(raw.place, exercise, lines, stub, begins, problems)
-        elif recalls:
+        elif is_open:
             lines = [line for line in lines if not regions.is_marking(line.text)]
         elif not exercise:
             problems += [b.problem("a solution region outside an exercise's cell") for b in begins]

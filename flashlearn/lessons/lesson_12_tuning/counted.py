@@ -1,6 +1,6 @@
 """What the compiler makes of a rung, counted: instructions by kind, registers, spills, shared memory.
 
-    >>> made = compiled(RUNGS[0], D=64)
+    >>> made = compiled(upto("two loops"), D=64)
     >>> made["exponentials"], made["registers"]
 
 Nothing is run on a GPU for it, and none need be here.
@@ -17,9 +17,12 @@ import torch
 from flashlearn import compiler
 from flashlearn.compiler.listing import listing
 from flashlearn.interpreter.route import observing
-from flashlearn.kernels.shapes import Shape, forward_shape
-from flashlearn.lessons.lesson_12_tuning.ladder import Rung, forward
+from flashlearn.kernels.shapes import Shape
+from flashlearn.lessons.lesson_12_tuning.rung_kernel import Variant, forward
+from flashlearn.machine import device
 from flashlearn.observation import Launch
+
+H100 = device.GPUS["H100"]
 
 KINDS = {
     "64-bit integers": r"\b(?:add|sub|mul|mad|shl)(?:\.\w+)*?\.[sub]64\b",
@@ -53,22 +56,26 @@ def needs(launch: Launch, target: int = 90) -> dict[str, Any]:
     }
 
 
-def launched(rung: Rung, D: int, causal: bool = False) -> Launch:
-    """One observed launch of the rung's kernel in bf16, on a single head of one block."""
-    q = torch.zeros(1, 1, 1, D, dtype=torch.bfloat16)
-    cut = rung.shape or forward_shape(q, causal)
-    q = q.new_zeros(1, 1, max(cut.block_q, cut.block_k), D)
+def launched(variant: Variant, D: int, causal: bool = False) -> Launch:
+    """One observed launch of the variant's kernel in bf16, on a single head of one block."""
+    cut = variant.shape
+    q = torch.zeros(1, 1, max(cut.block_q, cut.block_k), D, dtype=torch.bfloat16)
     with observing() as (session, _):
-        forward(rung)(q, q, q, causal, 0.125)
+        forward(variant)(q, q, q, causal, 0.125)
     return session.launches[-1]
 
 
-def compiled(rung: Rung, D: int, causal: bool = False) -> dict[str, Any]:
-    """Instructions and needs of a rung on an H100."""
-    launch = launched(rung, D, causal)
+def compiled(variant: Variant, D: int, causal: bool = False) -> dict[str, Any]:
+    """Instructions and needs of a variant on an H100."""
+    launch = launched(variant, D, causal)
     return kinds(launch) | needs(launch)
 
 
-def shaped(rung: Rung, shape: Shape) -> Rung:
-    """The rung with another block shape, number of warps and of stages."""
-    return replace(rung, shape=shape)
+def programs(made: dict[str, Any], warps: int) -> int:
+    """How many programs with these needs a multiprocessor of an H100 holds at a time."""
+    return round(made["occupancy"] * H100.warps_per_sm / warps)
+
+
+def shaped(variant: Variant, shape: Shape) -> Variant:
+    """The variant with another block shape, number of warps and of stages."""
+    return replace(variant, shape=shape)

@@ -1,4 +1,4 @@
-"""`lean_forward`: the forward pass within a budget of registers and shared memory."""
+"""`lean_forward`: the forward pass within a budget by which three programs share a multiprocessor."""
 
 from __future__ import annotations
 
@@ -10,21 +10,24 @@ from flashlearn.lessons.lesson_12_tuning import tuned_forward as tuned
 from flashlearn.lessons.lesson_12_tuning.tuned_cases import COMMON, EDGES, TIMED
 from flashlearn.lessons.shared.attention_cases import BF16, FP16, attention_case
 from flashlearn.lessons.shared.grouped_cases import flagged
+from flashlearn.machine.device import GPUS, KIB
 from flashlearn.observation import Launch
 from flashlearn.running.answer import Answer
 from flashlearn.running.run_modes import Observed
 
+H100 = GPUS["H100"]
 MISTAKES = {
     name: tuned.MISTAKES[name]
     for name in ("log2 e is missing", "LSE in base 2", "no mask on the diagonal", "heads dealt round")
 }
 
 
-TARGET = 90
+TARGET, PROGRAMS = 90, 3
+"""An H100, and how many programs its multiprocessors have to hold."""
 
 
 def keeps_the_budget(answer: Answer, earlier: Earlier) -> str:
-    """A sentence if the forward kernel for D 128 in bf16 does not fit an H100, spills, or lacks wgmma."""
+    """A sentence if the kernel for D 128 in bf16 spills, lacks wgmma, or leaves no room for two more."""
     case = attention_case(256, 256, 128, dtype=BF16, seed=66)
     launches = (
         answer.run(tuned.launcher_inputs(case, causal=False), Observed()).completed().observation.launches
@@ -54,7 +57,35 @@ def _over_budget(launch: Launch) -> str:
             f"({compiled.constants}). A warp has 32 threads: each holds its part of the scores and of the "
             "sum for O, which is smaller with more warps, or with a smaller tile."
         )
-    return ""
+    return _too_few_programs(launch, compiled)
+
+
+def _too_few_programs(launch: Launch, compiled: compiler.Budget) -> str:
+    by_registers, by_shared = programs_that_fit(compiled.registers, compiled.shared_bytes, compiled.warps)
+    if min(by_registers, by_shared) >= PROGRAMS:
+        return ""
+    limits = f"its registers allow {by_registers}, its shared memory {by_shared}"
+    ask = (
+        "How many tiles of K and V lie in shared memory at the same time?"
+        if by_shared < PROGRAMS
+        else f"How many registers may a thread have if {PROGRAMS} programs share {H100.registers_per_sm:,}?"
+    )
+    return (
+        f"Right, but over the budget: {PROGRAMS} programs are to share a multiprocessor. For D 128 in bf16 "
+        f"{launch.name} takes {compiled.registers} registers per thread and "
+        f"{compiled.shared_bytes / KIB:.0f} KiB of shared memory on an {compiled.device} "
+        f"({compiled.constants}): {limits}. {ask}"
+    )
+
+
+def programs_that_fit(registers: int, shared: int, warps: int) -> tuple[int, int]:
+    """How many programs a multiprocessor of an H100 holds, by registers and by shared memory.
+
+    Registers are given to a warp in multiples of 8 for each thread, and every block of threads takes a KiB of
+    shared memory more (CUDA C++ Programming Guide, technical specifications per compute capability).
+    """
+    by_registers = H100.registers_per_sm // (-(-registers // 8) * 8 * 32 * warps)
+    return by_registers, H100.shared_per_sm // (shared + KIB)
 
 
 CASES = (
@@ -73,7 +104,7 @@ _forward = tuned.tuned_forward
 lean_forward = dataclasses.replace(
     _forward,
     name="lean_forward",
-    title="The forward pass within a budget of registers and shared memory",
+    title="Three programs of the forward pass on one multiprocessor",
     cases=CASES,
     judged=dataclasses.replace(_forward.judged, review=keeps_the_budget, real_sizes={}),
     timed=HowTimed(peer=_forward.timed.peer, peer_name=_forward.timed.peer_name, case=TIMED),

@@ -7,8 +7,9 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
+from flashlearn.lessons.lesson_12_tuning import record
 from flashlearn.lessons.lesson_12_tuning.planning import makespan
-from flashlearn.lessons.lesson_12_tuning.record import Record, factors, rates
+from flashlearn.lessons.lesson_12_tuning.record import Record
 from flashlearn.lessons.shared.picture_style import GREY, ON_COLOUR, PALETTE, Picture, bare, canvas, cell
 
 
@@ -61,25 +62,32 @@ def schedule(works: Mapping[str, Sequence[int]], machines: int) -> Picture:
     return Picture(figure, f"{machines} multiprocessors: {'; '.join(captions)}; evenly shared, {least:.0f}.")
 
 
-def climbed(record: Record, direction: str = "forward") -> Picture:
-    """TFLOP/s of each rung, full and causal, with the factor over the rung below."""
-    figure = Figure(figsize=(8, 0.6 + 0.42 * len(rates(record, direction, False))), layout="constrained")
-    panels = figure.subplots(1, 2, squeeze=False, sharey=True)[0]
+def climbed(found: Record, direction: str = "forward") -> Picture:
+    """TFLOP/s of each rung for each D and mask, with the factor over what it was tried on."""
+    names = record.names(found, direction)
+    figure = Figure(figsize=(9, 1.4 + 0.62 * len(names)), layout="constrained")
+    panels = figure.subplots(2, 2, squeeze=False, sharey=True).flat
     captions = []
-    for axes, causal in zip(panels, (False, True), strict=True):
+    for axes, (D, causal) in zip(panels, record.CORNERS, strict=True):
         bare(axes)
-        fast, gained = rates(record, direction, causal), factors(record, direction, causal)
-        names = list(fast)
-        paid = [gained.get(name, 1.1) > 1.0 for name in names]
-        axes.barh(names, list(fast.values()), color=[PALETTE[0] if yes else PALETTE[1] for yes in paid])
+        title = f"{direction}, D {D}, {'causal' if causal else 'full'}"
+        fast = record.rates(found, direction, D, causal)
+        gained = {
+            name: gain
+            for name in names
+            for gain in record.gains(found, name, direction)
+            if (gain.D, gain.causal) == (D, causal)
+        }
+        lost = [name in gained and gained[name].verdict != "gain" for name in fast]
+        axes.barh(list(fast), list(fast.values()), color=[PALETTE[1] if no else PALETTE[0] for no in lost])
         for name, rate in fast.items():
-            text = f"× {gained[name]:.2f}" if name in gained else f"{rate:.0f}"
-            axes.text(0.97 * rate, name, text, ha="right", va="center", color=ON_COLOUR, fontsize=9)
-        axes.set_title(f"{direction}, {'causal' if causal else 'full'}")
-        axes.set_xlabel("TFLOP/s, bf16, mean over shapes")
-        captions.append(
-            f"{'causal' if causal else 'full'} from {fast[names[0]]:.0f} to {fast[names[-1]]:.0f}"
-        )
-    panels[0].invert_yaxis()
-    where = f"the {direction} pass on {record['device']}"
-    return Picture(figure, f"The ladder of {where}: {'; '.join(captions)} TFLOP/s.")
+            text = f"× {gained[name].factor:.2f}" if name in gained else f"{rate:.0f}"
+            axes.text(0.97 * rate, name, text, ha="right", va="center", color=ON_COLOUR, fontsize=8)
+        axes.set_title(title, fontsize=10)
+        if fast:
+            captions.append(f"{title} {', '.join(f'{name} {rate:.0f}' for name, rate in fast.items())}")
+    for axes in figure.axes[2:]:
+        axes.set_xlabel("TFLOP/s, bf16, mean over S")
+    figure.axes[0].invert_yaxis()
+    where = f"the {direction} pass on {found['device']}"
+    return Picture(figure, f"TFLOP/s of the ladder of {where}: {'; '.join(captions)}.")

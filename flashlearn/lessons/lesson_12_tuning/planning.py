@@ -30,6 +30,20 @@ def program_to_tile(pid: Any, blocks: Any, heads: Any) -> tuple[Any, Any]:
     return blocks - 1 - pid // heads, pid % heads
 
 
+def program_in_group(pid: Any, blocks: Any, heads: Any, group: Any) -> tuple[Any, Any]:
+    """(block of queries, head) of program `pid`: that order within a group of heads, groups in turn."""
+    number, in_group = pid // (group * blocks), pid % (group * blocks)
+    block, head = program_to_tile(in_group, blocks, group)
+    return block, number * group + head
+
+
+def masked_tiles(first: Any, block_q: Any, block_k: Any, edge: Any, S: Any) -> tuple[Any, Any]:
+    """(tiles of `edge` keys of the second loop, keys in them that the block's last query does not see)."""
+    whole, end = loop_bounds(first, block_q, block_k, S, S)
+    tiles = -(-(end - whole) // edge)
+    return tiles, whole + tiles * edge - end
+
+
 def forward_budget(block_q: Any, block_k: Any, D: Any, size: Any, stages: Any, warps: Any) -> tuple[Any, Any]:
     """(bytes of shared memory, accumulators per thread) of a forward pass with wgmma.
 

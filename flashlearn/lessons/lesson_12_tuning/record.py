@@ -1,36 +1,60 @@
-"""What was measured of the ladder on a GPU, and what a profiler said: shipped as data, or measured here.
+"""What was measured of the ladder on a GPU, and what a profiler said: files, and what they mean.
 
-    >>> record = shipped_ladder()                      # None while no record is shipped
-    >>> factors(record, "forward", causal=False)       # {"narrow offsets": 1.08, …}
+    >>> for gain in gains(shipped_ladder(), "two loops"):
+    ...     gain.D, gain.causal, gain.factor, gain.verdict
 
-A record is {"device", "versions", "date", "rungs": [{"name", "what", "predicted", "shapes": [{"D", "S",
-"causal", "direction", "ms", "spread"}]}]}; profiles are {"device", "rungs": [{"name", "what", "counters":
-{counter: value}}]}. A rung of a record that the lesson does not know is still shown.
+A record is {"device", "versions", "date", "rungs": [{"name", "what", "shapes": [{"D", "S", "causal",
+"direction", "ms", "spread", "base_ms", "base_spread"}]}]}: the base is what was kept of the rungs before,
+timed in turns with the rung. In a record without "base_ms" every rung lies on the one before it, whether that
+paid or not. Profiles are {"device", "rungs": [{"name", "counters": {counter: value}}]}.
 """
 
 from __future__ import annotations
 
-import datetime
-import itertools
 import json
 import math
 import statistics
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-
-import torch
-import triton
-
-from flashlearn.lessons.lesson_12_tuning.ladder import BACKWARD, RUNGS, backward_calls, forward_calls
-from flashlearn.machine import device
-from flashlearn.machine.timers import UNSTEADY_SPREAD, time_in_turns
 
 HERE = Path(__file__).parent
 TOKENS, WIDTH = 16384, 2048
 """B · S and H · D of every shape."""
-SHAPES = tuple((D, S, causal) for D in (64, 128) for S in (1024, 4096) for causal in (False, True))
+CORNERS = tuple((D, causal) for D in (64, 128) for causal in (False, True))
+LEAST_NOISE = 0.01
+"""A smaller difference is called none, however steady the timings are."""
 
 Record = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Gain:
+    """What a rung did for one D and mask, by S: its speed over its base's, and the spread of the timings."""
+
+    D: int
+    causal: bool
+    factors: dict[int, float]
+    spreads: dict[int, float]
+
+    @property
+    def factor(self) -> float:
+        """The geometric mean over S; 0 if the rung did not run for one of them."""
+        if not all(self.factors.values()):
+            return 0.0
+        return math.exp(statistics.fmean(math.log(one) for one in self.factors.values()))
+
+    @property
+    def noise(self) -> float:
+        """How far from 1 a factor must be to be more than the spread of single calls."""
+        return max(LEAST_NOISE, statistics.median(self.spreads.values()))
+
+    @property
+    def verdict(self) -> str:
+        """ "gain", "loss", or "no gain" within the noise."""
+        if self.factor > 1 + self.noise:
+            return "gain"
+        return "loss" if self.factor < 1 / (1 + self.noise) else "no gain"
 
 
 def shipped_ladder() -> Record | None:
@@ -39,7 +63,7 @@ def shipped_ladder() -> Record | None:
 
 
 def shipped_profiles() -> Record | None:
-    """A dozen counters of two rungs, as Nsight Compute read them on an H200; None if none came along."""
+    """A dozen counters of three kernels, as Nsight Compute read them on an H200; None if none came along."""
     return _read("profiles_h200.json")
 
 
@@ -48,75 +72,75 @@ def _read(name: str) -> Record | None:
     return json.loads(path.read_text(encoding="utf-8")) if path.exists() else None
 
 
-def ladder() -> Record | None:
-    """The learner's own GPU's ladder where there is one, else the shipped record."""
-    return measure() if device.has_gpu() else shipped_ladder()
+def names(record: Record, direction: str = "forward") -> list[str]:
+    """The record's rungs in a direction, from the lowest up."""
+    return [rung["name"] for rung in record["rungs"] if any(_of(rung, direction))]
 
 
-def measure(shapes: tuple[tuple[int, int, bool], ...] = SHAPES, seconds: float = 0.1) -> Record:
-    """The ladder on this GPU, in bf16: all rungs of a shape take turns. Raises RuntimeError without a GPU."""
-    if not device.has_gpu():
-        raise RuntimeError("the ladder is timed on a GPU, and here is none: shipped_ladder() has a record")
-    rungs: dict[str, Record] = {}
-    for D, S, causal in shapes:
-        size = (TOKENS // S, WIDTH // D, S, D)
-        q, k, v, do = (torch.randn(size, device="cuda", dtype=torch.bfloat16) for _ in range(4))
-        for direction, calls in (
-            ("forward", forward_calls(q, k, v, causal)),
-            ("backward", backward_calls(q, k, v, do, causal)),
-        ):
-            shape = {"D": D, "S": S, "causal": causal, "direction": direction}
-            for name, figures in zip(
-                calls, time_in_turns(list(calls.values()), seconds=seconds), strict=True
-            ):
-                kept = rungs.setdefault(name, _described(name))
-                kept["shapes"].append(shape | {"ms": figures.median, "spread": figures.spread})
-    return {
-        "device": torch.cuda.get_device_name(),
-        "versions": {"torch": torch.__version__, "triton": triton.__version__},
-        "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
-        "rungs": list(rungs.values()),
-    }
+def cumulative(record: Record) -> bool:
+    """Whether every rung lies on the one before it, also where that one lost: so it is in older records."""
+    return not any("base_ms" in shape for rung in record["rungs"] for shape in rung["shapes"])
 
 
-def _described(name: str) -> Record:
-    known = {rung.name: (rung.what, rung.predicted) for rung in RUNGS} | {n: more for n, *more in BACKWARD}
-    what, predicted = known[name]
-    return {"name": name, "what": what, "predicted": predicted, "shapes": []}
+def gains(record: Record, name: str, direction: str = "forward") -> list[Gain]:
+    """What the rung did, for each D and mask; nothing if the record lacks it, or it is the lowest one."""
+    found = []
+    for D, causal in CORNERS:
+        timed = {s["S"]: s for s in based(record, name, direction) if (s["D"], s["causal"]) == (D, causal)}
+        if timed:
+            factors = {S: s["base_ms"] / s["ms"] if s["ms"] else 0.0 for S, s in timed.items()}
+            spreads = {S: max(s["spread"] or 0.0, s["base_spread"] or 0.0) for S, s in timed.items()}
+            found.append(Gain(D, causal, factors, spreads))
+    return found
 
 
-def rates(record: Record, direction: str, causal: bool) -> dict[str, float]:
-    """For each rung the geometric mean over its shapes of the TFLOP/s, half of them credited if causal."""
-    found = {rung["name"]: _shapes(rung, direction, causal) for rung in record["rungs"]}
-    return {name: _mean([_rate(shape) for shape in shapes]) for name, shapes in found.items() if shapes}
+def based(record: Record, name: str, direction: str) -> list[Record]:
+    """The rung's timings, each with its base's."""
+    rungs = [rung for rung in record["rungs"] if any(_of(rung, direction))]
+    place = next((n for n, rung in enumerate(rungs) if rung["name"] == name), None)
+    if place is None:
+        return []
+    if not cumulative(record):
+        return [shape for shape in _of(rungs[place], direction) if shape.get("base_ms")]
+    below = {_key(s): s for s in _of(rungs[place - 1], direction)} if place else {}
+    return [
+        shape | {"base_ms": below[_key(shape)]["ms"], "base_spread": below[_key(shape)]["spread"]}
+        for shape in _of(rungs[place], direction)
+        if _key(shape) in below
+    ]
 
 
-def factors(record: Record, direction: str, causal: bool) -> dict[str, float]:
-    """How many times as fast each rung is as the one below it: the lowest is left out."""
-    fast = list(rates(record, direction, causal).items())
-    return {name: rate / below for (_, below), (name, rate) in itertools.pairwise(fast)}
+def _of(rung: Record, direction: str) -> list[Record]:
+    return [shape for shape in rung["shapes"] if shape["direction"] == direction]
 
 
-def unsteady(record: Record) -> list[str]:
-    """The timings whose spread is so large that they have to be taken with care, as rung and shape."""
+def _key(shape: Record) -> tuple[int, int, bool]:
+    return shape["D"], shape["S"], shape["causal"]
+
+
+def rate(shape: Record, milliseconds: float) -> float:
+    """TFLOP/s from the credited products: two forward, five backward; half of them under a causal mask."""
+    products = 4 if shape["direction"] == "forward" else 10
+    operations = products * TOKENS * shape["S"] * WIDTH / (2 if shape["causal"] else 1)
+    return operations / (milliseconds * 1e-3) / 1e12
+
+
+def rates(record: Record, direction: str, D: int, causal: bool) -> dict[str, float]:
+    """Each rung's TFLOP/s for a D and mask, as the geometric mean over S; without those that did not run."""
+    found = {}
+    for rung in record["rungs"]:
+        shapes = [s for s in _of(rung, direction) if (s["D"], s["causal"]) == (D, causal)]
+        if shapes and all(shape["ms"] for shape in shapes):
+            logs = [math.log(rate(shape, shape["ms"])) for shape in shapes]
+            found[rung["name"]] = math.exp(statistics.fmean(logs))
+    return found
+
+
+def unsteady(record: Record, limit: float = 0.05) -> list[str]:
+    """The timings with a spread above the limit, as rung and shape."""
     return [
         f"{rung['name']}, D {s['D']}, S {s['S']}, {s['direction']}{', causal' if s['causal'] else ''}"
         for rung in record["rungs"]
         for s in rung["shapes"]
-        if s["spread"] is not None and s["spread"] > UNSTEADY_SPREAD
+        if s["spread"] is not None and s["spread"] > limit
     ]
-
-
-def _shapes(rung: Record, direction: str, causal: bool) -> list[Record]:
-    return [s for s in rung["shapes"] if s["direction"] == direction and s["causal"] == causal]
-
-
-def _rate(shape: Record) -> float:
-    """TFLOP/s from the credited products: two forward, five backward."""
-    products = 4 if shape["direction"] == "forward" else 10
-    operations = products * TOKENS * shape["S"] * WIDTH / (2 if shape["causal"] else 1)
-    return operations / (shape["ms"] * 1e-3) / 1e12
-
-
-def _mean(values: list[float]) -> float:
-    return math.exp(statistics.fmean(math.log(value) for value in values))

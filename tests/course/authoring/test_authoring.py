@@ -752,12 +752,13 @@ def test_a_broken_source_on_the_command_line_is_a_sentence_and_no_traceback(cour
     )
 
 
-def test_a_cell_of_recall_is_open_in_the_learner_s_notebook_and_answered_in_the_solved_one(course):
+@pytest.mark.parametrize("tag", ["recall", "prediction"])
+def test_a_cell_with_an_open_tag_has_a_stub_for_the_learner_and_an_answer_in_the_solved_notebook(course, tag):
     region = '### BEGIN SOLUTION\n# STUB: answers = {1: ""}\nanswers = {1: "b"}\n### END SOLUTION\n'
-    course.edit("# %%\nmath.pi\n", f'# %% tags=["recall"]\n{region}print(answers)\n')
+    course.edit("# %%\nmath.pi\n", f'# %% tags=["{tag}"]\n{region}print(answers)\n')
     course.build()
     for path, text in ((course.learner, 'answers = {1: ""}'), (course.solved, 'answers = {1: "b"}')):
         assert notebook.read(path).cells[-2].source == f"{text}\nprint(answers)"
-    course.edit('# %% tags=["recall"]', "# %%")
+    course.edit(f'# %% tags=["{tag}"]', "# %%")
     with pytest.raises(SourceError, match="outside an exercise's cell"):
         course.build()

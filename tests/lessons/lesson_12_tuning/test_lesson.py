@@ -7,11 +7,26 @@ import random
 
 import pytest
 import torch
+from triton.runtime.errors import OutOfResources
 
 from flashlearn.kernels.shapes import Shape
-from flashlearn.lessons.lesson_12_tuning import counted, ladder, lean_forward, pictures, planning, record
+from flashlearn.lessons.lesson_12_tuning import (
+    autotuning,
+    climbing,
+    counted,
+    ladder,
+    lean,
+    lean_forward,
+    pictures,
+    planning,
+    record,
+    steps,
+)
+from flashlearn.lessons.lesson_12_tuning.predictions import Predictions
+from flashlearn.lessons.lesson_12_tuning.rung_kernel import Variant
 from flashlearn.lessons.shared import grouped, grouped_cases, reference
 from flashlearn.lessons.shared.attention_cases import attention_case
+from flashlearn.machine.timers import Measurement
 from tests.corpus import find_entry
 from tests.reviewing import reviewed
 
@@ -44,21 +59,45 @@ def test_a_makespan_is_no_less_than_the_work_shared_out_evenly():
     assert len(pieces) == len(work) and max(stop for _, _, stop in pieces) == end
 
 
+@pytest.mark.parametrize("blocks, heads, group", [(1, 1, 1), (5, 6, 2), (16, 40, 8), (4, 6, 6)])
+def test_in_groups_every_tile_has_its_program_and_a_group_is_finished_before_the_next(blocks, heads, group):
+    tiles = [planning.program_in_group(pid, blocks, heads, group) for pid in range(blocks * heads)]
+    assert sorted(tiles) == [(block, head) for block in range(blocks) for head in range(heads)]
+    groups = [head // group for _, head in tiles]
+    assert groups == sorted(groups)
+    assert tiles[: blocks * group] == [
+        planning.program_to_tile(pid, blocks, group) for pid in range(blocks * group)
+    ]
+
+
+@pytest.mark.parametrize("S", [64, 100, 1000])
+def test_masked_tiles_reach_from_the_whole_ones_to_the_end(S):
+    for first in range(0, S, 32):
+        whole, end = planning.loop_bounds(first, 32, 64, S, S)
+        tiles, beyond = planning.masked_tiles(first, 32, 64, 16, S)
+        assert whole + 16 * tiles == end + beyond and 0 <= beyond < 16
+
+
 def test_shared_memory_is_what_the_formula_says_and_too_many_accumulators_spill():
     for shape, spills in ((Shape(64, 64, 4, 2), False), (Shape(128, 128, 4, 2), True)):
-        shared, _ = planning.forward_budget(shape.block_q, shape.block_k, 64, 2, shape.stages, shape.warps)
-        made = counted.needs(counted.launched(counted.shaped(ladder.RUNGS[3], shape), D=64))
+        shared, _ = planning.forward_budget(shape.block_q, shape.block_k, 128, 2, shape.stages, shape.warps)
+        made = counted.needs(counted.launched(counted.shaped(ladder.upto("two loops"), shape), D=128))
         assert made["shared"] == shared and bool(made["spilled"]) == spills
 
 
 @pytest.mark.parametrize("causal", [False, True])
-@pytest.mark.parametrize("rung", ladder.RUNGS, ids=lambda rung: rung.name)
-def test_every_rung_computes_attention(rung, causal):
+@pytest.mark.parametrize("name", [ladder.START, *(rung.name for rung in ladder.RUNGS)])
+def test_every_rung_computes_attention(name, causal):
     generator = torch.Generator().manual_seed(1)
-    q, k, v = (torch.randn(1, 2, 128, 32, generator=generator).half() for _ in range(3))
-    o, lse = ladder.forward(rung)(q, k, v, causal, 0.2)
+    q, k, v = (torch.randn(1, 6, 256, 32, generator=generator).half() for _ in range(3))
+    o, lse = ladder.forward(ladder.upto(name))(q, k, v, causal, 0.2)
     right = reference.attention_forward(q.double(), k.double(), v.double(), 0.2, causal)
     torch.testing.assert_close((o.double(), lse.double()), right, atol=2e-3, rtol=0)
+
+
+def test_a_rung_that_does_not_exist_is_named_with_those_that_do():
+    with pytest.raises(ValueError, match=r"no rung 'two loop'.*two loops"):
+        ladder.upto("two loop")
 
 
 def test_the_backward_passes_of_the_ladder_agree():
@@ -83,51 +122,134 @@ def test_formulas_of_groups_are_right_where_nothing_is_changed(causal):
     )
 
 
-def made_up(factor: float = 0.9) -> record.Record:
-    """A record in which every rung takes `factor` of the time of the one below it."""
-    shapes = [(D, causal) for D in (64, 128) for causal in (False, True)]
-    rungs = [
-        {"name": rung.name, "what": rung.what, "predicted": rung.predicted}
-        | {
-            "shapes": [
-                {"D": D, "S": 1024, "causal": causal, "direction": "forward"}
-                | {"ms": factor**number, "spread": 0.2 if number == 2 and D == 64 else 0.01}
-                for D, causal in shapes
-            ]
-        }
-        for number, rung in enumerate(ladder.RUNGS)
+SIZES_ON_A_CPU = climbing.Sizes(S=(128,), tokens=128, width=128, device="cpu")
+
+
+def timed(slow: dict[str, float], climb: climbing.Climb):
+    """Times that say of each rung how much slower than its base it is, without a call."""
+
+    def times(calls):
+        rung = climb.record["rungs"][-1]["name"]
+        both = [Measurement(1.0, 0.02, 9), Measurement(slow.get(rung, 1.0), 0.02, 9)]
+        return both[: len(calls)]
+
+    return times
+
+
+def climbed(slow: dict[str, float]) -> climbing.Climb:
+    climb = climbing.Climb(lambda *given: None, SIZES_ON_A_CPU)
+    climb.times = timed(slow, climb)
+    climb.to(ladder.END)
+    return climb
+
+
+def test_a_rung_that_gains_is_kept_and_one_that_loses_is_removed_again():
+    climb = climbed({"powers of two": 0.8, "two loops": 1.2, "descriptors": 0.99, "O where K lay": 0.9})
+    for corner, variant in climb.variant.items():
+        assert variant == Variant(fold=True, store=True), corner
+    verdicts = {name: record.gains(climb.record, name)[0].verdict for name in record.names(climb.record)}
+    assert [name for name, verdict in verdicts.items() if verdict == "gain"] == [
+        "powers of two",
+        "O where K lay",
     ]
-    return {"device": "a made-up GPU", "versions": {}, "date": "2000-01-01", "rungs": rungs}
+    assert verdicts["two loops"] == "loss" and verdicts["descriptors"] == "no gain"  # within its spread
+    assert {shape["on"] for shape in climb.record["rungs"][3]["shapes"]} == {"powers of two"}
 
 
-def test_a_record_tells_what_each_rung_brought_and_which_times_are_unsteady():
-    found = made_up()
-    gained = record.factors(found, "forward", causal=True)
-    assert list(gained) == [rung.name for rung in ladder.RUNGS[1:]]
-    assert all(math.isclose(factor, 1 / 0.9) for factor in gained.values())
-    assert record.factors(found, "backward", causal=True) == {}
-    assert len(record.unsteady(found)) == 2 and "powers of two, D 64" in record.unsteady(found)[0]
-    assert "a made-up GPU" in pictures.climbed(found).description
+def test_a_rung_that_does_not_fit_loses():
+    def times(calls):
+        if len(calls) == 2:
+            raise OutOfResources(300000, 232448, "shared memory")
+        return [Measurement(1.0, 0.01, 9)]
+
+    climb = climbing.Climb(lambda *given: None, SIZES_ON_A_CPU, times)
+    climb.to("powers of two")
+    (gain, *_) = record.gains(climb.record, "powers of two")
+    assert gain.factor == 0 and gain.verdict == "loss"
+    assert "no room" in "\n".join(steps.shown(climb.record, "powers of two", Predictions(())))
 
 
-def test_a_shipped_record_has_the_rungs_that_the_lesson_speaks_of():
-    shipped = record.shipped_ladder()
-    if shipped is not None:
-        assert {rung.name for rung in ladder.RUNGS} <= {rung["name"] for rung in shipped["rungs"]}
+def test_the_rungs_are_really_launched_in_a_climb():
+    called = []
+
+    def times(calls):
+        called.extend(call() for call in calls)
+        return [Measurement(1.0, 0.01, 9) for _ in calls]
+
+    climb = climbing.Climb(climbing.lesson_06(), SIZES_ON_A_CPU, times)
+    climb.to("two loops")
+    for o, _ in called:
+        assert o.isfinite().all()
+    assert len(called) == 2 * 3 * len(record.CORNERS)
+
+
+def test_predictions_are_printed_beside_what_was_measured(capsys):
+    found, predict = climbed({"powers of two": 0.8}).record, Predictions(("powers of two", "two loops"))
+    predict("powers of two", full=1.1, causal=None)
+    predict("two loops", full=1.5, causal=1.5)
+    assert "type a number" in capsys.readouterr().out
+    lines = list(steps.shown(found, "powers of two", predict))
+    full, causal = lines[2].split(), lines[3].split()
+    assert full[3] == "1.10" and causal[3] == "–" and full[4] == "1.25" and "a gain: kept" in lines[2]
+    assert "1.50/1.50" in "\n".join(steps.table(found, predict))
+    assert "two loops" in next(steps.surprises(found, predict))
+
+
+@pytest.mark.parametrize("wrong", [{"full": "1.1"}, {"causal": 0}, {"full": True}])
+def test_a_prediction_is_a_factor(wrong):
+    with pytest.raises(ValueError, match="a factor above 0"):
+        Predictions(("two loops",))("two loops", **wrong)
+    with pytest.raises(ValueError, match="there is no rung"):
+        Predictions(("two loops",))("three loops", full=1.0)
+
+
+def test_in_an_older_record_every_rung_lies_on_the_one_before_it():
+    shapes = [{"D": 64, "S": 1024, "causal": False, "direction": "forward"}]
+    rungs = [
+        {"name": name, "what": "", "shapes": [shapes[0] | {"ms": ms, "spread": spread}]}
+        for name, ms, spread in (("plain", 1.0, 0.01), ("first", 0.8, 0.01), ("second", 0.78, 0.2))
+    ]
+    found = {"device": "a made-up GPU", "versions": {}, "date": "2000-01-01", "rungs": rungs}
+    assert record.cumulative(found)
+    (first,), (second,) = record.gains(found, "first"), record.gains(found, "second")
+    assert math.isclose(first.factor, 1.25) and first.verdict == "gain"
+    assert math.isclose(second.factor, 0.8 / 0.78) and second.verdict == "no gain"
+    assert record.gains(found, "plain") == record.gains(found, "nowhere") == []
+    assert "does not have this rung" in "\n".join(steps.shown(found, "heavy first", Predictions(())))
+    assert record.unsteady(found) == ["second, D 64, S 1024, forward"]
+
+
+def test_pictures_and_tables_say_what_any_record_holds():
+    for found in (climbed({"powers of two": 0.5}).record, record.shipped_ladder()):
+        assert found["device"] in pictures.climbed(found).description
+        assert "powers of two" in "\n".join(steps.table(found, Predictions(())))
+
+
+def test_a_configuration_is_pruned_by_its_budget_before_it_is_timed():
+    few = [one for one in autotuning.CONFIGURATIONS if one.num_stages == 2 and one.num_warps == 4]
+    left = [autotuning.cut(one) for one in autotuning.prune(few, {}, D=128, IS_CAUSAL=False)]
+    assert Shape(64, 128, 4, 2) in left and Shape(128, 128, 4, 2) not in left
 
 
 @pytest.mark.parametrize(
     "shape, said",
     [
-        (Shape(64, 64, 4, 2), ""),
+        (Shape(64, 64, 4, 1), ""),
+        (Shape(64, 64, 4, 2), "its shared memory 2"),
         (Shape(128, 128, 4, 2), "and spills"),
         (Shape(16, 32, 4, 2), "wgmma"),
     ],
 )
 def test_the_budget_of_d_128_is_kept_or_the_card_says_what_is_beyond_it(shape, said):
-    launcher = ladder.forward(counted.shaped(ladder.RUNGS[3], shape))
+    launcher = ladder.forward(counted.shaped(ladder.upto("two loops"), shape))
     complaint = reviewed(lean_forward.lean_forward, launcher)
     assert (said in complaint) if said else not complaint
+
+
+def test_the_rung_before_misses_the_budget_and_the_solution_keeps_it():
+    before = ladder.forward(ladder.upto("128 keys"))
+    assert "its registers allow 2, its shared memory 1" in reviewed(lean_forward.lean_forward, before)
+    assert not reviewed(lean_forward.lean_forward, lean.lean_forward)
 
 
 def test_a_budget_that_nobody_can_know_is_not_called_too_large():

@@ -1,0 +1,112 @@
+"""`masked_tiles`: what the loop with the mask computes, and how much of it for nothing."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+from flashlearn.exercise import Case, Exercise, HowExplained, HowJudged, Kind, Mistake
+from flashlearn.lessons.lesson_12_tuning import planning
+from flashlearn.lessons.lesson_12_tuning.integer_inputs import integers
+
+
+def _tiles(first: Any, block_q: Any, block_k: Any, edge: Any, S: Any, how: str) -> tuple[Any, Any]:
+    """`planning.masked_tiles` with one mistake."""
+    whole, end = planning.loop_bounds(first, block_q, block_k, S, S)
+    if how == "tiles of the first loop":
+        edge = block_k
+    if how == "whole tiles of its own":
+        whole = (first + 1) // edge * edge
+    if how == "from 0":
+        whole = 0
+    tiles = -(-(end - whole) // edge)
+    if how == "rounded down":
+        tiles = (end - whole) // edge
+    beyond = whole + tiles * edge - end
+    if how == "keys that are seen":
+        beyond = end - whole
+    if how == "pairs":
+        beyond = beyond * block_q
+    return tiles, beyond
+
+
+def _wrong(how: str) -> dict[str, Any]:
+    return {"wrong": functools.partial(_tiles, how=how)}
+
+
+MISTAKES = {
+    "tiles of the first loop": Mistake(
+        "The tiles of the second loop are counted with block_k keys each. They have `edge`.",
+        "Which of the two sizes is the step of the loop with the mask?",
+        **_wrong("tiles of the first loop"),
+    ),
+    "the first loop ends at tiles of the second": Mistake(
+        "Where the first loop ends is rounded to tiles of `edge` keys. It walks tiles of block_k.",
+        "`whole` comes from split_loops: which size of tile is it given?",
+        **_wrong("whole tiles of its own"),
+    ),
+    "all keys have a mask": Mistake(
+        "The second loop is counted from key 0 on. It begins where the first one ends.",
+        "From which key to which key does the loop with the mask go?",
+        **_wrong("from 0"),
+    ),
+    "the last tile is left out": Mistake(
+        "The number of tiles is rounded down: the last keys before `end` are in none of them.",
+        "How many tiles of 64 keys do 65 keys need?",
+        **_wrong("rounded down"),
+    ),
+    "the keys that are seen": Mistake(
+        "The second number counts the keys from `whole` to `end`. Asked are those from `end` on that the "
+        "last tile still holds.",
+        "Where does the last tile end, and where should it?",
+        **_wrong("keys that are seen"),
+    ),
+    "pairs instead of keys": Mistake(
+        "The second number is multiplied by the number of queries: asked are columns of the tile.",
+        "How many keys does the last tile hold that no query of the block sees?",
+        **_wrong("pairs"),
+    ),
+}
+
+
+SIZES = ("first", "block_q", "block_k", "edge", "S")
+
+
+def block(*values: int) -> Case:
+    first, block_q, block_k, edge, S = values
+    name = f"queries from {first} of {S}, tiles {block_q} × {block_k}, masked {block_q} × {edge}"
+    return Case(name, dict(zip(SIZES, values, strict=True)))
+
+
+FRESH = (
+    block(192, 64, 128, 32, 1000),
+    block(96, 48, 64, 16, 500),
+    block(320, 64, 256, 32, 2000),
+    block(80, 16, 96, 32, 90),
+)
+"""Further blocks, at which an edit of a wrong answer must be right to be believed."""
+
+
+masked_tiles = Exercise(
+    name="masked_tiles",
+    lesson="12",
+    kind=Kind.SYMBOLIC,
+    title="What the loop with the mask computes, and how much of it for nothing",
+    signature="(first, block_q, block_k, edge, S) -> (tiles, beyond)",
+    outputs=("tiles", "beyond"),
+    inputs=integers,
+    cases=(
+        block(0, 64, 128, 128, 1024),
+        block(0, 64, 128, 64, 1024),
+        block(64, 64, 128, 64, 1024),
+        block(192, 64, 128, 64, 1024),
+        block(128, 128, 128, 32, 1024),
+        block(96, 32, 64, 16, 100),
+        block(64, 64, 128, 64, 100),
+        block(1000, 8, 64, 32, 2048),
+        block(48, 16, 128, 96, 1024),
+    ),
+    judged=HowJudged(reference=planning.masked_tiles),
+    explained=HowExplained(mistakes=MISTAKES, fresh=FRESH),
+    points=1,
+)

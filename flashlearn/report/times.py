@@ -110,10 +110,17 @@ def _share(timing: Timing, rate: float, what: str) -> str:
 
 def _grade(mark: Mark) -> str:
     grade = mark.grade
-    name, needed = grade.name.capitalize(), f"{number(grade.ratio)} × the speed of {grade.peer}"
+    needed, own = (f"{ratio:.{_digits(mark)}f}" for ratio in (grade.ratio, mark.ratio))
+    name, needed = grade.name.capitalize(), f"{needed} × the speed of {grade.peer}"
     if mark.reached:
-        return f"{name} reached: it needs {needed}, and yours has {number(mark.ratio)} ×."
-    return f"{name} needs {needed}; yours reaches {number(mark.ratio)} ×."
+        return f"{name} reached: it needs {needed}, and yours has {own} ×."
+    return f"{name} needs {needed}; yours reaches {own} ×."
+
+
+def _digits(mark: Mark) -> int:
+    """Two digits after the point, or as many as show that a grade was just missed."""
+    missed = (n for n in range(2, 6) if mark.reached or f"{mark.ratio:.{n}f}" != f"{mark.grade.ratio:.{n}f}")
+    return next(missed, 6)
 
 
 def _peak_memory(timing: Timing, own: int) -> str:

@@ -487,7 +487,7 @@ def test_the_best_grade_that_is_reached_comes_first_and_the_next_one_says_what_i
     report = report_of(Status.PASS, timing=against_softmax(0.04, 0.06, marks=marks))
     assert report.verdict.highlight.startswith("Silver: 1.5 times as fast as torch.softmax")
     said = " ".join(str(report).split())
-    assert "Gold needs 0.9 × the speed of cuDNN; yours reaches 0.7 ×." in said
+    assert "Gold needs 0.90 × the speed of cuDNN; yours reaches 0.70 ×." in said
 
 
 def test_rates_are_shares_of_what_the_same_gpu_reaches():

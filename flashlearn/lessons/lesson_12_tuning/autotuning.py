@@ -6,13 +6,15 @@
 
 from __future__ import annotations
 
+import functools
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import torch
 import triton
 from torch import Tensor
+from triton.runtime.autotuner import Autotuner
 
 from flashlearn.kernels.described import heads_together
 from flashlearn.kernels.shapes import Shape
@@ -57,16 +59,19 @@ def fits_on_paper(one: triton.Config, D: int) -> bool:
     return shared <= counted.H100.shared_per_block and accumulators <= FEW_ENOUGH
 
 
+def compiled(one: triton.Config, D: int, causal: bool) -> dict[str, Any]:
+    """What a configuration of the kernel needs on an H100."""
+    return counted.needs(counted.launched(counted.shaped(VARIANT, cut(one)), D, causal))
+
+
 def prune(configs: Sequence[triton.Config], given: dict, **more: Any) -> list[triton.Config]:
     """What is worth a measurement: it fits on paper, and the compiler spills no registers."""
     kept = []
     for one in configs:
-        if not fits_on_paper(one, more["D"]):
-            continue
-        launch = counted.launched(counted.shaped(VARIANT, cut(one)), more["D"], more["IS_CAUSAL"])
-        made = counted.needs(launch)
-        if not made.get("error") and made["spilled"] == 0 and made["occupancy"] > 0:
-            kept.append(one)
+        if fits_on_paper(one, more["D"]):
+            made = compiled(one, more["D"], more["IS_CAUSAL"])
+            if not made.get("error") and made["spilled"] == 0 and made["occupancy"] > 0:
+                kept.append(one)
     return kept
 
 
@@ -75,48 +80,54 @@ autotuned_kernel = triton.autotune(
 )(rung_kernel)
 
 
-def pruned(D: int, causal: bool) -> tuple[list[triton.Config], float]:
-    """The configurations that are left, and the seconds that pruning took."""
-    started = time.perf_counter()
-    left = prune(CONFIGURATIONS, {}, D=D, IS_CAUSAL=causal)
-    return left, time.perf_counter() - started
-
-
-def autotuned_forward(q: Tensor, k: Tensor, v: Tensor, causal: bool, alpha: float) -> tuple[Tensor, Tensor]:
-    """O and LSE by the autotuned kernel: the first call for a key searches, and later ones look it up."""
+def forward(
+    kernel: Autotuner, q: Tensor, k: Tensor, v: Tensor, causal: bool, alpha: float
+) -> tuple[Tensor, Tensor]:
+    """O and LSE by an autotuned kernel: the first call for a key searches, and later ones look it up."""
     B, H, S, D = q.shape
     o = torch.empty_like(q)
     lse = torch.empty((B, H, S), dtype=torch.float32, device=q.device)
     group = heads_together(B * H, S // 64, 2 * S * D * q.element_size(), causal)
-    autotuned_kernel[lambda meta: (S // meta["BLOCK_Q"] * B * H,)](
+    kernel[lambda meta: (S // meta["BLOCK_Q"] * B * H,)](
         *descriptors(VARIANT, (q, k, v, o), 64, 64, EDGE), q, k, v, o, lse, alpha, B * H, S, group, 0,
         **constants(VARIANT), IS_CAUSAL=causal, EDGE=EDGE, D=D,
     )  # fmt: skip
     return o, lse
 
 
-def search(q: Tensor, k: Tensor, v: Tensor, causal: bool) -> dict[str, Any]:
+def search(kernel: Autotuner, q: Tensor, k: Tensor, v: Tensor, causal: bool) -> dict[str, Any]:
     """What the search found and took on this GPU, and what a call takes once the result is in the cache."""
-    call = (q, k, v, causal, q.shape[-1] ** -0.5)
-    before, first = set(autotuned_kernel.cache), _seconds(call)
-    keys = [str(key) for key in autotuned_kernel.cache if key not in before]
-    timed = {str(cut(one)): times[0] for one, times in autotuned_kernel.configs_timings.items()}
+    call = functools.partial(forward, kernel, q, k, v, causal, q.shape[-1] ** -0.5)
+    first, second = _seconds(call), _seconds(call)
+    timed = {str(cut(one)): times[0] for one, times in kernel.configs_timings.items()}
     return {
         "D": q.shape[-1],
         "S": q.shape[2],
         "causal": causal,
         "configurations": len(CONFIGURATIONS),
         "milliseconds": dict(sorted(timed.items(), key=lambda item: item[1])),
-        "best": str(cut(autotuned_kernel.best_config)),
-        "key": keys,
+        "cache": {str(key): str(cut(one)) for key, one in kernel.cache.items()},
         "first call": first,
-        "second call": _seconds(call),
+        "second call": second,
     }
 
 
-def _seconds(call: tuple) -> float:
+def report(found: dict[str, Any]) -> Iterator[str]:
+    """A search in words: what was timed, the best and the worst, and what it cost."""
+    times = found["milliseconds"]
+    mask = "causal" if found["causal"] else "full"
+    yield f"D {found['D']}, S {found['S']}, {mask}: {len(times)} of {found['configurations']} were timed"
+    best, worst = next(iter(times)), list(times)[-1]
+    yield f"  fastest {best}: {times[best]:.3f} ms"
+    yield f"  slowest {worst}: {times[worst]:.3f} ms, {times[worst] / times[best]:.2f} times as long"
+    yield f"  first call {found['first call']:.1f} s, second call {1e3 * found['second call']:.2f} ms"
+    for key, shape in found["cache"].items():
+        yield f"  in the cache: {key} → {shape}"
+
+
+def _seconds(call: Callable[[], object]) -> float:
     torch.cuda.synchronize()
     started = time.perf_counter()
-    autotuned_forward(*call)
+    call()
     torch.cuda.synchronize()
     return time.perf_counter() - started

@@ -107,7 +107,7 @@ heads_in_groups = Exercise(
         program(31, 8, 64, 4),
         program(32, 8, 64, 4),
         program(511, 8, 64, 4),
-        program(20, 3, 6, 2),
+        program(16, 3, 6, 2),
         program(11, 3, 6, 3),
         program(16, 4, 5, 5),
         program(7, 3, 4, 1),

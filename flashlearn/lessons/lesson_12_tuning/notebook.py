@@ -27,6 +27,7 @@
 # %%
 import functools
 import math
+from dataclasses import replace
 
 import sympy as sp
 import torch
@@ -55,8 +56,8 @@ from flashlearn.lessons.lesson_12_tuning import (
     profiles,
     record,
     rung_kernel,
-    steps as climbing_steps,
 )
+from flashlearn.lessons.lesson_12_tuning import steps as climbing_steps
 from flashlearn.machine import device
 
 H100 = device.GPUS["H100"]
@@ -296,6 +297,7 @@ flashlearn.check("folded_logsumexp", folded_logsumexp)
 # the keys from `end` on are seen by no query of the block. All numbers are integers; `max`, `min` and `//` are
 # enough. Consider blocks that see nothing, and a last block that extends beyond $S_q$.
 
+
 # %% exercise="split_loops"
 # HINT: The block's first query sees the fewest keys and its last one the most. One of them determines where
 #     tiles begin to need a mask, the other one where the loop ends.
@@ -385,6 +387,7 @@ steps.show("two loops")
 # store, so masks for ragged rows and a padded $D$ are not needed. (But a zero is a *score* of 0: keys beyond $S_k$
 # still need their mask in $s$.)
 
+
 # %% tags=["nbval-check-output"]
 @triton.jit
 def last_block_kernel(x_desc, y_ptr, BLOCK: tl.constexpr, D: tl.constexpr):
@@ -457,8 +460,6 @@ steps.show("descriptors")
 # shared memory: in one a program computes one block of queries, in the other it goes through several in a loop.
 
 # %%
-from dataclasses import replace
-
 through = ladder.upto("O where K lay")
 for title, variant in (
     ("O through pointers", ladder.upto("descriptors")),
@@ -467,7 +468,7 @@ for title, variant in (
 ):
     made = counted.needs(counted.launched(variant, D=128))
     fit = counted.programs(made, variant.shape.warps)
-    print(f"{title:32} {made['shared']:7,} bytes of shared memory, {fit} programs to a multiprocessor")
+    print(f"{title:32} {made['shared']:7,} bytes of shared memory, programs to a multiprocessor: {fit}")
 
 # %% tags=["prediction"]
 ### BEGIN SOLUTION
@@ -504,6 +505,7 @@ steps.show("O where K lay")
 #
 # Return `(shared, accumulators)`: the bytes of shared memory, where an element takes `size` bytes, and the number of
 # fp32 values that each thread holds, as an exact fraction (`sp.Rational`).
+
 
 # %% exercise="forward_budget"
 # HINT: Shared memory holds what the products read: Q's tile, and for each stage one tile of K and one of V.
@@ -582,7 +584,9 @@ for D in (64, 128):
         variant = ladder.upto(name)
         made = counted.needs(counted.launched(variant, D))
         fit = counted.programs(made, variant.shape.warps)
-        print(f"D {D:3}, {name:14} {made['registers']} registers, {made['shared'] / 1024:4.0f} KiB: {fit} programs")
+        print(
+            f"D {D:3}, {name:14} {made['registers']} registers, {made['shared'] / 1024:4.0f} KiB, programs: {fit}"
+        )
 
 # %% tags=["prediction"]
 ### BEGIN SOLUTION
@@ -617,8 +621,8 @@ steps.show("128 keys")
 for stages in (1, 2, 3):
     variant = counted.shaped(ladder.upto("two loops"), Shape(64, 64, 4, stages))
     before, inside = pipelines.events(counted.launched(variant, D=64), target=80)
-    print(f"{stages} stages, before the loop: {'; '.join(before)}")
-    print(f"{' ':8}  inside it:       {'; '.join(inside)}\n")
+    print(f"num_stages {stages}, before the loop: {'; '.join(before)}")
+    print(f"{'':12}  inside it:       {'; '.join(inside)}\n")
 
 # %% [markdown]
 # Are there *bubbles*, times at which the tensor cores wait for a copy that has only just begun? Say for each of the
@@ -645,7 +649,7 @@ for name in ("two loops", "descriptors"):
     for stages in (1, 2, 3):
         variant = counted.shaped(ladder.upto(name), Shape(64, 64, 4, stages))
         _, inside = pipelines.events(counted.launched(variant, D=64), target=90)
-        print(f"{name}, {stages} stages: {'; '.join(inside)}")
+        print(f"{name}, num_stages {stages}: {'; '.join(inside)}")
 
 # %% [markdown]
 # <details><summary><b>What to notice</b></summary>
@@ -710,8 +714,10 @@ for D in (64, 128):
         variant = ladder.upto("three programs")
         made = counted.needs(counted.launched(variant, D, causal))
         fit, mask = counted.programs(made, variant.shape.warps), "causal" if causal else "full"
-        needs = f"{made['registers']} registers, {made['spilled']} bytes spilled, {made['shared'] / 1024:.0f} KiB"
-        print(f"D {D:3} {mask:6} {needs}: {fit} programs")
+        needs = (
+            f"{made['registers']} registers, {made['spilled']} bytes spilled, {made['shared'] / 1024:.0f} KiB"
+        )
+        print(f"D {D:3} {mask:6} {needs}, programs: {fit}")
 
 # %%
 steps.show("three programs")
@@ -738,6 +744,7 @@ steps.show("three programs")
 #
 # A descriptor holds the shape of its block, so each configuration has a `pre_hook` that sets it before a launch.
 # **Predict** how many of the 36 configurations are timed, for $D$ 128 without a mask.
+
 
 # %%
 def prune(configs, given, **constants):
@@ -815,6 +822,7 @@ print("\n".join(autotuning.report(searched)) if searched else "The record has no
 # Which block of which head does program `pid` of `blocks * heads` compute? The last block of every head comes first
 # (heads in their order), then the last but one of every head, and so on.
 
+
 # %% exercise="heaviest_first"
 # HINT: Programs start in the order of their numbers, as multiprocessors become free. Under a causal mask
 #     the work of a block grows with its number.
@@ -880,7 +888,9 @@ steps.show("heavy first")
 
 # %% tags=["nbval-check-output"]
 tokens, width = 2**14, 2048
-print(f"K and V of all heads: {2 * 2 * tokens * width / 2**20:.0f} MiB; the L2 cache: {H100.l2 / 2**20:.0f} MiB")
+print(
+    f"K and V of all heads: {2 * 2 * tokens * width / 2**20:.0f} MiB; the L2 cache: {H100.l2 / 2**20:.0f} MiB"
+)
 for S, D in ((1024, 128), (4096, 128), (16384, 128)):
     heads, of_a_head = tokens // S * width // D, 2 * 2 * S * D
     group = heads_together(heads, S // 64, of_a_head, causal=True)
@@ -894,6 +904,7 @@ for S, D in ((1024, 128), (4096, 128), (16384, 128)):
 # Which block of which head does program `pid` compute, if the heads are taken in groups of `group` neighbours (`group`
 # divides `heads`)? Within a group the order is that of `heaviest_first`; the next group follows when all of a group's
 # programs have started.
+
 
 # %% exercise="heads_in_groups"
 # HINT: How many programs does a group have? Two divisions by that number say in which group `pid` is, and at
@@ -950,6 +961,7 @@ steps.show("heads in groups")
 # the second one tiles of `edge` keys, from where the first one ends. Return `(tiles, beyond)`: how many tiles the second
 # loop visits, and how many keys its last tile holds that no query of the block sees. Your `split_loops` has the bounds.
 
+
 # %% exercise="masked_tiles"
 # HINT: `split_loops` gives where the first loop ends, and where the second one does. Which of the two tile
 #     sizes decides the first, and which one the number of steps in between?
@@ -1003,8 +1015,8 @@ steps.show("small masked tiles")
 #   there is the timings' noise.
 # - There are two gains: fewer keys for nothing, and fewer registers where comparisons and scores are held at the same
 #   time. Which one counted cannot be read from the factor; the spilled bytes above are a hint.
-# - 32 keys would waste least, and a product of `wgmma` with fewer columns per instruction is worse. The package takes
-#   64.
+# - Tiles of 64 keys compute nothing for nothing here, because a block has 64 queries; tiles of 32 would need twice as
+#   many steps for the same.
 #
 # </details>
 
@@ -1101,6 +1113,7 @@ print("\n".join(profiles.read(saved, reading)) if saved else "No profile came wi
 # from registers, and that operand is the tile that the exponential has just left in registers. **Predict** for the
 # kernel below what else changes with the order.
 
+
 # %%
 @triton.jit
 def dv_kernel(
@@ -1155,7 +1168,7 @@ assert made[True]["stores to shared memory"] < made[False]["stores to shared mem
 # ## 14 · The ladder, whole
 #
 # Everything in one table: what you predicted (without a mask / causal), and what was measured for each $D$ and mask,
-# as the mean over $S$. On a GPU this cell times what is missing, up to `tuned_forward`, the package's kernel.
+# as the mean over $S$. On a GPU this cell times what is missing.
 
 # %%
 steps.table()
@@ -1179,8 +1192,8 @@ pictures.climbed(climbed) if climbed else None
 # - A factor within the spread is no gain, however much one would like it to be. The last line of the first table says
 #   how many timings have a spread above 5 %: there a factor of 1.04 is nothing.
 # - Look for changes that gain for one $D$ and lose for the other. What would a mean have said?
-# - The ladder removes what loses at its place. `tuned_forward` may contain it all the same, if it gains beside the
-#   others; the table's last row, if the record has it, is its speed over the best that the ladder kept.
+# - The ladder removes what loses at its place. `tuned_forward`, where it ends, may contain it all the same, if it gains
+#   beside the others. Section 15 times that kernel beside the best that the ladder kept.
 #
 # </details>
 #

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from flashlearn.kernels.tuned_forward import tuned_forward
 from flashlearn.lessons.lesson_12_tuning import record
 from flashlearn.lessons.lesson_12_tuning.climbing import Climb, backward_rungs
-from flashlearn.lessons.lesson_12_tuning.ladder import END, RUNGS
+from flashlearn.lessons.lesson_12_tuning.ladder import RUNGS
 from flashlearn.lessons.lesson_12_tuning.predictions import Predictions
 from flashlearn.lessons.lesson_12_tuning.record import Gain, Record
 from flashlearn.lessons.lesson_12_tuning.rung_kernel import Launcher
@@ -28,7 +28,7 @@ class Steps:
         self.predict = Predictions(rung.name for rung in RUNGS)
         self.climb = Climb(start) if device.has_gpu() else None
 
-    def measured(self, name: str = END, end: Launcher = tuned_forward) -> Record | None:
+    def measured(self, name: str = RUNGS[-1].name, end: Launcher = tuned_forward) -> Record | None:
         """The record with the rungs up to this one, or the one that came with the lesson."""
         return self.climb.to(name, end) if self.climb else record.shipped_ladder()
 
@@ -69,7 +69,7 @@ def shown(
         yield "  On a machine with a GPU this cell measures it."
         return
     if record.cumulative(found):
-        yield "  In this record every rung lies on all those before it, also on those that lost."
+        yield f"  {_older(found, direction)}"
     removes = name in predicted.rungs and not record.cumulative(found)
     lengths = list(rows[0].factors)
     yield f"  {'':13}{'predicted':>11}" + "".join(f"{f'S {S}':>10}" for S in lengths) + f"{'mean':>10}"
@@ -98,6 +98,8 @@ def table(found: Record | None, predicted: Predictions, direction: str = "forwar
         yield NOTHING
         return
     yield source(found)
+    if record.cumulative(found):
+        yield _older(found, direction)
     heads = [f"D {D}{' causal' if causal else ' full'}" for D, causal in record.CORNERS]
     yield f"{'':20}{'predicted':>14}" + "".join(f"{head:>14}" for head in heads)
     for name in record.names(found, direction):
@@ -126,6 +128,11 @@ def surprises(found: Record | None, predicted: Predictions) -> Iterator[str]:
         yield "No prediction can be compared: type some above, and run their cells."
     for _, line in sorted(off, reverse=True)[:4]:
         yield line
+
+
+def _older(found: Record, direction: str) -> str:
+    lowest = record.names(found, direction)[0]
+    return f"An older record: it begins at {lowest!r}, and a rung lies on all before it, also on what lost."
 
 
 def _corner(row: Gain) -> str:

@@ -7,7 +7,6 @@
 from __future__ import annotations
 
 import functools
-import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -22,6 +21,7 @@ from flashlearn.kernels.tuned_forward import EDGE
 from flashlearn.lessons.lesson_12_tuning import counted, planning
 from flashlearn.lessons.lesson_12_tuning.ladder import upto
 from flashlearn.lessons.lesson_12_tuning.rung_kernel import constants, descriptors, rung_kernel
+from flashlearn.machine.timers import WallClockTimer
 
 VARIANT = upto("small masked tiles")
 FEW_ENOUGH = 128
@@ -126,8 +126,4 @@ def report(found: dict[str, Any]) -> Iterator[str]:
 
 
 def _seconds(call: Callable[[], object]) -> float:
-    torch.cuda.synchronize()
-    started = time.perf_counter()
-    call()
-    torch.cuda.synchronize()
-    return time.perf_counter() - started
+    return WallClockTimer().times([call])[0] / 1e3

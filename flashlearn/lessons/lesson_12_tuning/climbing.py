@@ -30,7 +30,7 @@ from flashlearn.lessons import find
 from flashlearn.lessons.lesson_12_tuning import autotuning, record
 from flashlearn.lessons.lesson_12_tuning.ladder import BACKWARD, END, RUNGS, START, backward_calls
 from flashlearn.lessons.lesson_12_tuning.record import CORNERS, TOKENS, WIDTH, Record
-from flashlearn.lessons.lesson_12_tuning.rung_kernel import Launcher, Variant, forward
+from flashlearn.lessons.lesson_12_tuning.rung_kernel import Launcher, Variant, prepared
 from flashlearn.machine import device
 from flashlearn.machine.timers import Measurement, time_in_turns
 
@@ -65,7 +65,7 @@ class Climb:
         self.sizes, self.times = sizes or Sizes(), times
         self.record = _header()
         self.variant = {corner: Variant() for corner in CORNERS}
-        self.kept: dict[tuple[int, bool], Launcher] = dict.fromkeys(CORNERS, start)
+        self.start = start
         self.on = dict.fromkeys(CORNERS, START)
 
     def to(self, name: str, end: Launcher = tuned_forward) -> Record:
@@ -87,19 +87,21 @@ class Climb:
         self.record["rungs"].append(rung)
         for corner in CORNERS:
             variant = change.on(self.variant[corner]) if change else self.variant[corner]
-            trial = end if name == END else forward(variant)
+            trial = end if name == END else variant
             rung["shapes"] += [self._timed(trial, corner, S) for S in self.sizes.S]
         for gain in record.gains(self.record, name):
             corner = gain.D, gain.causal
             if change and gain.verdict == "gain":
                 self.variant[corner] = change.on(self.variant[corner])
-                self.kept[corner], self.on[corner] = forward(self.variant[corner]), name
+                self.on[corner] = name
 
-    def _timed(self, trial: Launcher, corner: tuple[int, bool], S: int) -> Record:
+    def _timed(self, trial: Launcher | Variant, corner: tuple[int, bool], S: int) -> Record:
         D, causal = corner
-        q, k, v = self.sizes.draw(D, S, 3)
+        base = self.start if self.on[corner] == START else self.variant[corner]
+        given = (*self.sizes.draw(D, S, 3), causal, D**-0.5)
         base, new = (
-            functools.partial(launcher, q, k, v, causal, D**-0.5) for launcher in (self.kept[corner], trial)
+            prepared(one, *given) if isinstance(one, Variant) else functools.partial(one, *given)
+            for one in (base, trial)
         )
         shape = {"D": D, "S": S, "causal": causal, "direction": "forward", "on": self.on[corner]}
         try:

@@ -671,7 +671,8 @@ for name in ("two loops", "descriptors"):
 #
 # The kernel of section 5, with 64 × 128 and two stages, fits once. Change it so that **three programs fit** for $D$ 128
 # in bf16, without spilled registers and with `wgmma`. The kernel below is given but for the step of its loop, and its
-# launcher but for the shape. It is simpler than the ladder's: one loop, a mask in every tile. Your step of lesson 06
+# launcher but for the shape. It is simpler than the ladder's: one loop, a mask in every tile. (`h_k` is the head of K
+# and V, of which there may be fewer than of Q; section 15 says more.) Your step of lesson 06
 # with powers of two is what is missing; `scale` is $\alpha \log_2 e$, of either sign. Two things decide: how many
 # tiles of K and V lie in shared memory at the same time, and therefore *where in the step V is loaded*.
 #

@@ -193,30 +193,32 @@ Launcher = Callable[[Tensor, Tensor, Tensor, bool, float], tuple[Tensor, Tensor]
 
 def forward(variant: Variant) -> Launcher:
     """The launcher (q, k, v, causal, alpha) → (o, lse) of a variant."""
-
-    def launcher(q: Tensor, k: Tensor, v: Tensor, causal: bool, alpha: float) -> tuple[Tensor, Tensor]:
-        o = torch.empty_like(q)
-        lse = torch.empty(q.shape[:3], dtype=torch.float32, device=q.device)
-        _launch(variant, (q, k, v, o), lse, causal, alpha)
-        return o, lse
-
-    return launcher
+    return lambda q, k, v, causal, alpha: prepared(variant, q, k, v, causal, alpha)()
 
 
-def _launch(variant: Variant, tensors: tuple[Tensor, ...], lse: Tensor, causal: bool, alpha: float) -> None:
-    q = tensors[0]
+def prepared(
+    variant: Variant, q: Tensor, k: Tensor, v: Tensor, causal: bool, alpha: float
+) -> Callable[[], tuple[Tensor, Tensor]]:
+    """A call that only launches the kernel: outputs and descriptors are made here, once."""
     B, H, S, D = q.shape
     cut = variant.shape
+    o, lse = torch.empty_like(q), torch.empty(q.shape[:3], dtype=torch.float32, device=q.device)
     blocks, edge = S // cut.block_q, min(variant.edge or cut.block_k, cut.block_k)
     programs = blocks * B * H
     if variant.persistent:
         programs = min(programs, PER_SM * _multiprocessors(q))
-    rung_kernel[(programs,)](
-        *descriptors(variant, tensors, cut.block_q, cut.block_k, edge), *tensors, lse, alpha, B * H, S,
+    arguments = (
+        *descriptors(variant, (q, k, v, o), cut.block_q, cut.block_k, edge), q, k, v, o, lse, alpha, B * H, S,
         heads_together(B * H, blocks, 2 * S * D * q.element_size(), causal), programs,
-        **constants(variant), IS_CAUSAL=causal,
-        BLOCK_Q=cut.block_q, BLOCK_K=cut.block_k, EDGE=edge, D=D, **cut.options,
     )  # fmt: skip
+    sizes = {"BLOCK_Q": cut.block_q, "BLOCK_K": cut.block_k, "EDGE": edge, "D": D}
+    named = constants(variant) | sizes | cut.options | {"IS_CAUSAL": causal}
+
+    def call() -> tuple[Tensor, Tensor]:
+        rung_kernel[(programs,)](*arguments, **named)
+        return o, lse
+
+    return call
 
 
 def _multiprocessors(t: Tensor) -> int:

@@ -7,8 +7,11 @@ import random
 
 import pytest
 import torch
+import triton
+from triton.runtime.autotuner import Autotuner
 from triton.runtime.errors import OutOfResources
 
+from flashlearn.interpreter import route
 from flashlearn.kernels.shapes import Shape
 from flashlearn.lessons.lesson_12_tuning import (
     autotuning,
@@ -18,8 +21,11 @@ from flashlearn.lessons.lesson_12_tuning import (
     lean,
     lean_forward,
     pictures,
+    pipelines,
     planning,
+    profiles,
     record,
+    rung_kernel,
     steps,
 )
 from flashlearn.lessons.lesson_12_tuning.predictions import Predictions
@@ -229,6 +235,54 @@ def test_a_configuration_is_pruned_by_its_budget_before_it_is_timed():
     few = [one for one in autotuning.CONFIGURATIONS if one.num_stages == 2 and one.num_warps == 4]
     left = [autotuning.cut(one) for one in autotuning.prune(few, {}, D=128, IS_CAUSAL=False)]
     assert Shape(64, 128, 4, 2) in left and Shape(128, 128, 4, 2) not in left
+
+
+def test_the_autotuner_times_what_is_left_once_for_each_key_and_its_kernel_is_right(monkeypatch):
+    if (
+        route.installed()
+    ):  # without a GPU the first configuration represents all; here Triton's own search runs
+        monkeypatch.setattr(Autotuner, "run", route._originals[Autotuner, "run"])
+    timed = []
+
+    def without_a_gpu(call, quantiles):
+        call()
+        timed.append(call)
+        return [float(len(timed))] * 3
+
+    kernel = triton.autotune(
+        configs=[one for one in autotuning.CONFIGURATIONS if one.num_stages == 1 and one.num_warps == 4],
+        key=["S", "D", "IS_CAUSAL"],
+        prune_configs_by={"early_config_prune": lambda configs, given, **more: configs[:3]},
+        do_bench=without_a_gpu,
+    )(rung_kernel.rung_kernel)
+    generator = torch.Generator().manual_seed(3)
+    q, k, v = (torch.randn(1, 2, 256, 16, generator=generator).half() for _ in range(3))
+    found = autotuning.search(kernel, q, k, v, causal=True)
+    assert len(timed) == 3 and len(found["milliseconds"]) == 3 and len(found["cache"]) == 1
+    assert "3 of 36 were timed" in next(autotuning.report(found))
+    o, lse = autotuning.forward(kernel, q, k, v, True, 0.25)
+    right = reference.attention_forward(q.double(), k.double(), v.double(), 0.25, True)
+    torch.testing.assert_close((o.double(), lse.double()), right, atol=2e-3, rtol=0)
+    assert len(timed) == 3
+
+
+def test_the_pipeline_of_a_loop_is_read_from_its_ptx():
+    variant = counted.shaped(ladder.upto("two loops"), Shape(64, 64, 4, 3))
+    before, inside = pipelines.events(counted.launched(variant, D=64), target=80)
+    assert before.count("end of a copy") == 4 and inside[0] == "wait until 2 copies are open"
+    products = [place for place, event in enumerate(inside) if event.startswith("mma")]
+    assert len(products) == 2 and inside.index("copy begins × 4") > products[1]
+
+
+def test_a_profile_is_read_from_its_counters():
+    saved = record.shipped_profiles()
+    truths = profiles.truths(saved)
+    right = {question: truth for question, (truth, _) in truths.items()}
+    said = "\n".join(profiles.read(saved, right))
+    assert said.count("Right") == len(truths) and "is tuned_forward" in said
+    said = "\n".join(profiles.read(saved, {**right, "fastest": "", "A waits for": "wgmma"}))
+    assert "Not so" in said and "Still open: fastest" in said and "is tuned_forward" not in said
+    assert "tuned_forward" not in "\n".join(profiles.counters(saved))
 
 
 @pytest.mark.parametrize(

@@ -35,6 +35,26 @@ PROVIDED = {
         ),
     },
     "10": {f"{LESSONS}.lesson_10_clinic.instruments": ("Trial", "draw")},
+    "11": {f"{KERNELS}.reach": ("refuse_far_rows",)},
+    "12": {
+        f"{KERNELS}.described": ("block_d", "complying", "described", "heads_together", "like"),
+        f"{KERNELS}.shapes": ("Shape", "backward_shapes", "forward_shape"),
+        f"{KERNELS}.tuned_backward": ("delta_and_lse",),
+        f"{KERNELS}.tuned_forward": ("EDGE", "LOG2_E", "refuse_misfits"),
+    },
+    "13": {
+        f"{KERNELS}.described": ("complying", "like"),
+        f"{KERNELS}.gluon.parts": (
+            *("accumulator", "complying_rows", "operand_a", "refuse_product", "refuse_unknown"),
+            *("rows_of_heads", "tiles_of"),
+        ),
+        f"{KERNELS}.gluon.tma_add": ("async_add_shared_to_global",),
+    },
+    "14": {
+        f"{KERNELS}.described": ("block_d", "complying", "described", "heads_together"),
+        f"{KERNELS}.fp8_forward": ("SCALED_ROWS", "as_stored", "fp8_shape", "keys_last"),
+        f"{KERNELS}.shapes": ("Shape",),
+    },
 }
 """By lesson: what its stubs, or the text before them, tell a learner to use."""
 

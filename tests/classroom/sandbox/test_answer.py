@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import ast
+
 import pytest
 
 from flashlearn.classroom.grading import child_sources
+from flashlearn.classroom.grading.statements import statements
 from flashlearn.classroom.sandbox import layers
 from flashlearn.classroom.sandbox.answer import SandboxedAnswer
 from flashlearn.classroom.sandbox.child import CellText, FunctionRequest
 from flashlearn.classroom.sandbox.client import SandboxServer
-from flashlearn.lessons import lessons
+from flashlearn.course.authoring import files
+from flashlearn.lessons import all_exercises, lessons
 from flashlearn.running.run_modes import PlainCall
 
 AVAILABLE = layers.available()
@@ -59,6 +63,27 @@ def test_no_source_that_is_handed_out_holds_an_answer_of_its_lesson(lesson: str)
         reference = getattr(exercise.reference, "__name__", "")
         if reference and reference != "<lambda>":
             assert not any(f"def {reference}(" in text for text in texts.values()), exercise.name
+
+
+@pytest.mark.parametrize("lesson", lessons())
+def test_what_an_exercise_uses_of_the_course_is_handed_out(lesson: str):
+    texts = child_sources.sources(lesson)
+    (source,) = files.read_all(files.find_root(None), [lesson])
+    cells = ["\n".join(line.text for line in cell.lines) for cell in source.cells if cell.kind == "code"]
+    imported = {
+        alias.asname or alias.name: (str(node.module), alias.name)
+        for text in cells
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, ast.ImportFrom) and str(node.module).startswith("flashlearn.kernels")
+        for alias in node.names
+        if alias.name not in all_exercises()
+    }
+    for cell in source.cells:
+        tree = ast.parse("\n".join(line.text for line in cell.lines) if cell.exercise else "")
+        for name in imported.keys() & {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}:
+            module, known = imported[name]
+            handed_out = {bound for one in statements(texts.get(module, "")) for bound in one.binds}
+            assert known in handed_out or f"{module}.{known}" in texts, f"{cell.exercise} uses {name}"
 
 
 def test_what_a_confined_child_has_in_memory_knows_no_lesson_and_no_judgement():

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -99,7 +100,9 @@ def search(kernel: Autotuner, q: Tensor, k: Tensor, v: Tensor, causal: bool) -> 
     """What the search found and took on this GPU, and what a call takes once the result is in the cache."""
     call = functools.partial(forward, kernel, q, k, v, causal, q.shape[-1] ** -0.5)
     first, second = _seconds(call), _seconds(call)
-    timed = {str(cut(one)): times[0] for one, times in kernel.configs_timings.items()}
+    timed = {
+        str(cut(one)): times[0] for one, times in kernel.configs_timings.items() if math.isfinite(times[0])
+    }
     return {
         "D": q.shape[-1],
         "S": q.shape[2],

@@ -68,7 +68,7 @@ def _too_few_programs(launch: Launch, compiled: compiler.Budget) -> str:
     ask = (
         "How many tiles of K and V lie in shared memory at the same time?"
         if by_shared < PROGRAMS
-        else f"How many registers may a thread have if {PROGRAMS} programs share {H100.registers_per_sm:,}?"
+        else "Which values of the step are still needed when V is loaded, and which could be finished before?"
     )
     return (
         f"Right, but over the budget: {PROGRAMS} programs are to share a multiprocessor. For D 128 in bf16 "

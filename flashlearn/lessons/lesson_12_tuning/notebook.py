@@ -683,7 +683,7 @@ for name in ("two loops", "descriptors"):
 #     both are needed at the same time. When is K read for the last time, and V for the first?
 # HINT: After the first product K is not needed any more. If V is loaded after that, the compiler can put it
 #     where K lay: then Q and one tile are all that is in shared memory, 16 + 32 KiB. Keep 64 × 128 with 4
-#     warps; registers suffice, if no tile of addresses is kept.
+#     warps. Registers hold what is needed later: finish with s and l_i before V is loaded.
 # HINT: The shape is `Shape(64, 128, 4, 1)`. In the step: k; s; m_new, shift (0 where m_new is −∞), rescale =
 #     exp2(m_i − shift), p, l_i; and only then `v = v_desc.load(…)`, and `acc = tl.dot(p.to(v.dtype), v,
 #     acc * rescale[:, None], input_precision="ieee")`.

@@ -25,6 +25,7 @@ from torch.nn.attention import SDPBackend
 from flashlearn.kernels import low_precision
 from flashlearn.kernels import fp8_forward as course
 from flashlearn.kernels.fp8_forward import SCALED_ROWS
+from flashlearn.kernels.gluon.fa3_forward import fa3_forward
 from flashlearn.kernels.torch_attention import by_backend
 from flashlearn.kernels.tuned_forward import tuned_forward
 from flashlearn.lessons.lesson_14_low_precision.measured import HOPPER
@@ -70,15 +71,10 @@ def calls(
         EIGHT: functools.partial(forward, **given, causal=False, alpha=alpha),
         PREPARED: lambda: forward(**prepare(q, k, v), causal=False, alpha=alpha),
         TUNED: functools.partial(tuned_forward, q, k, v, False, alpha),
+        WARP_SPECIALISED: functools.partial(fa3_forward, q, k, v, False, alpha),
         CUDNN: functools.partial(by_backend(SDPBackend.CUDNN_ATTENTION), q, k, v, False, alpha),
     }
-    try:
-        from flashlearn.kernels.gluon.fa3_forward import fa3_forward
-
-        found[WARP_SPECIALISED] = functools.partial(fa3_forward, q, k, v, False, alpha)
-        return {name: call for name, call in found.items() if _available(call)}
-    except ImportError:  # a triton without Gluon's Hopper module
-        return {name: call for name, call in found.items() if _available(call)}
+    return {name: call for name, call in found.items() if _available(call)}
 
 
 def _available(call: Callable[[], object]) -> bool:

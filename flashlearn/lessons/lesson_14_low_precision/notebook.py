@@ -42,6 +42,7 @@ from flashlearn.lessons.lesson_14_low_precision import (
     attention,
     eight_bits,
     gradients,
+    joined,
     measured,
     operand_order,
     orders,
@@ -50,6 +51,7 @@ from flashlearn.lessons.lesson_14_low_precision import (
     timed,
 )
 from flashlearn.lessons.lesson_14_low_precision.eight_bits import E4M3, E5M2
+from flashlearn.lessons.shared import reference
 from flashlearn.lessons.shared.slider import slider
 
 # %% [markdown]
@@ -329,7 +331,9 @@ for way, errors in found.items():
 
 for kind in ("normal", "outliers", "large block"):
     best = min((way for way in found if way != "bf16"), key=lambda way: found[way][kind])
-    print(f"{kind:12} best of e4m3: {best[6:]}, {found[best][kind] / found['bf16'][kind]:.0f} times bf16's error")
+    print(
+        f"{kind:12} best of e4m3: {best[6:]}, {found[best][kind] / found['bf16'][kind]:.0f} times bf16's error"
+    )
 
 blocks, rotated = "e4m3, scale per block", "e4m3, scale per block, rotated"
 assert found["bf16"]["normal"] < min(errors["normal"] for way, errors in found.items() if way != "bf16") / 5
@@ -641,13 +645,169 @@ for D, budget in made.items():
 # %% [markdown]
 # <details><summary><b>What to notice</b></summary>
 #
-# - At peak rate the products take half the time that they take in bf16; the exponentials take as long as before. At
-#   $D = 64$ the exponentials took half of the total (lesson 12, section 1). So if nothing overlaps, the whole is at
-#   most $(1 + 1)/(\tfrac12 + 1) = 1.33$ times as fast at $D = 64$, and $(2 + 1)/(1 + 1) = 1.5$ times at $D = 128$.
-#   Overlap changes both.
-# - Preparation takes time too: Q, K and V have to be rounded, and V transposed. A model would do that in the kernel
-#   that computes them; the rotation can be combined with a rotary embedding (FlashAttention-3, section 3.3).
+# - Both products are `wgmma` of e4m3, and no register spills. For $D$ 128 the kernel asks for at most 160 registers, so
+#   that three programs share a multiprocessor, as in lesson 12.
 # - An A100's tensor cores do not support e4m3: this kernel does not compile for it.
+#
+# </details>
+#
+# ## 8 · All of it, and a surprise
+#
+# Rotate Q and K, give every 128 rows of a head their scale, and call `fp8_forward`: that is the whole method of
+# FlashAttention-3's section 3.3. This is how the three exercises go together:
+
+# %%
+# INCLUDE: flashlearn/lessons/lesson_14_low_precision/joined.py:prepared
+
+# %% [markdown]
+# The next cell runs your kernels, or the course's where yours have not passed, on the study's data, compiled where a
+# GPU has e4m3, observed elsewhere. A third kind of data is new: all keys of a head have a row in common, about five times
+# as large as what is their own. Real models have such keys: J. Zhang et al. (*SageAttention*, 2024) plot them.
+# **Predict** for the new kind: what becomes of the error, and does rotation help?
+
+# %%
+forward = flashlearn.use("fp8_forward", fp8_forward)
+where = joined.place()
+signs = torch.randint(0, 2, (64,), generator=torch.Generator().manual_seed(1)) * 2.0 - 1.0
+
+
+def error_in_eight_bits(kind, rotated=True, centred=False):
+    q, k, v = (x[:, :2] for x in study.draw(kind))  # two heads
+    exact, _ = reference.attention_forward(q.double(), k.double(), v.double(), 64**-0.5, True)
+    q, k, v, sigma = (x.to(where) for x in (q, k, v, signs))
+    with joined.launches(where):
+        given = prepared(q, k, v, sigma if rotated else None, rotate, quantize, centred)
+        o, _ = forward(**given, causal=True, alpha=64**-0.5)
+    return study.relative_error(o.cpu(), exact)
+
+
+def error_in_bf16(kind):
+    q, k, v = (x[:, :2] for x in study.draw(kind))
+    exact, _ = reference.attention_forward(q.double(), k.double(), v.double(), 64**-0.5, True)
+    halves = (x.bfloat16() for x in (q, k, v))
+    return study.relative_error(reference.attention_forward_rounded(*halves, 64**-0.5, True)[0], exact)
+
+
+results = {}
+for kind in ("normal", "outliers", "common part"):
+    results[kind] = {
+        "bf16": error_in_bf16(kind),
+        "e4m3": error_in_eight_bits(kind, rotated=False),
+        "e4m3, rotated": error_in_eight_bits(kind),
+    }
+    print(f"{kind:12}", {way: f"{error:.4f}" for way, error in results[kind].items()})
+assert results["outliers"]["e4m3, rotated"] < 0.9 * results["outliers"]["e4m3"]
+assert results["common part"]["e4m3, rotated"] > 2 * results["normal"]["e4m3, rotated"]
+
+# %% [markdown]
+# Rotation removes outliers and does nothing for the common part: a rotated common part is one still, and no number in
+# it sticks out. Each key is rounded relative to its own size, so an error of a sixteenth at most refers to the large
+# common part, and the score's error is that large.
+#
+# But which share of a score does the common part have? Write $k_j = c + k'_j$. In row $i$ it is $\alpha\, q_i \cdot c$,
+# the same number for every key, and softmax is shift invariant (lesson 02):
+#
+# $$\operatorname{softmax}_j\left(\alpha\, q_i \cdot (k_j - c)\right) = \operatorname{softmax}_j\left(\alpha\, q_i \cdot k_j - \alpha\, q_i \cdot c\right) = \operatorname{softmax}_j(\alpha\, q_i \cdot k_j).$$
+#
+# So we may subtract any row $c$ from all keys, before anything is rounded, and change nothing but the errors. The best
+# guess at the common part is the mean key. **Predict** the error of all three kinds of data with it.
+
+# %%
+for kind, errors in results.items():
+    errors["e4m3, rotated, mean key subtracted"] = error_in_eight_bits(kind, centred=True)
+    print(f"{kind:12}", {way: f"{error:.4f}" for way, error in errors.items()})
+centred = {kind: errors["e4m3, rotated, mean key subtracted"] for kind, errors in results.items()}
+assert centred["common part"] < 0.5 * results["common part"]["e4m3, rotated"]
+assert centred["common part"] < 1.1 * centred["normal"]
+pictures.errors({way: {kind: results[kind][way] for kind in results} for way in results["normal"]})
+
+# %% [markdown]
+# <details><summary><b>What to notice</b></summary>
+#
+# - The common part costs nothing any more: the error is what it is for normal data. Where there is no common part, the
+#   mean key is small, and subtracting it changes little.
+# - "An order of magnitude against bf16" from section 4 was a statement about those data. Here the first try was worse
+#   than that, and bf16 itself suffers from the common part. (What does it gain from the same subtraction?)
+# - LSE does change, by $-\alpha\, q_i \cdot c$. The backward pass recomputes P from the same $k_j - c$ and does not mind;
+#   who needs the LSE of the original scores adds $\alpha\, q_i \cdot c$.
+# - Under a causal mask the mean contains later keys. That lets nothing through, since every $c$ gives the same P. With a
+#   cache of keys one keeps the $c$ with which it began.
+# - SageAttention (2024) does this for eight-bit integers and calls it smoothing K. A rotation is for single large
+#   numbers, a mean for what all keys share: two different faults of the data, two remedies.
+#
+# </details>
+#
+# ## 9 · The clock
+#
+# At peak rate the products take half the time that they take in bf16; the exponentials take as long as before. In bf16,
+# how the time divides between the two was printed in lesson 12, section 1, for $D$ 64 and 128. **Predict** from it how
+# many times as fast `fp8_forward` is as the same kernel in bf16, lesson 12's `tuned_forward`, if nothing overlaps; then
+# what you expect to measure, and what remains of it if the tensors arrive in bf16 and have to be prepared each time:
+
+# %%
+predicted = {64: None, 128: None}  # by D; type a factor for each None, 1.1 for a tenth faster
+
+# %% [markdown]
+# The next cell times your kernel on a Hopper GPU, without a mask, in turns with bf16 on bf16 tensors: lesson 12's
+# kernel, lesson 13's, and cuDNN through `scaled_dot_product_attention`. Nobody casts inside the timed region. "Prepared
+# from bf16" subtracts the mean key, rotates and quantises each time. Storing V along the keys is part of both.
+
+# %%
+record = timed.kept(forward=forward, rotate=rotate, quantize=quantize)
+if record:
+    print(timed.table(record))
+    print(timed.comparison(record, predicted))
+
+# %% [markdown]
+# <details><summary><b>What to notice</b></summary>
+#
+# - In units of the exponentials' time, the products take 1 at $D$ 64 and 2 at $D$ 128 in bf16, and half of that in e4m3.
+#   If nothing overlaps, that makes $(1 + 1)/(\tfrac12 + 1) = 1.33$ and $(2 + 1)/(1 + 1) = 1.5$. Programs that share a
+#   multiprocessor do overlap, and there are the maximum, the sums and the scaling, which do not become faster either: so
+#   the measured factors can lie on both sides.
+# - Compare with the fastest kernel in bf16, not only with your own: what eight bits gain must not be confused with what
+#   another way of writing the kernel gains.
+# - Preparation reads and writes Q, K and V several times. A model would do that in the kernel that computes them; the
+#   rotation can be combined with a rotary embedding (FlashAttention-3, section 3.3).
+#
+# </details>
+#
+# ## 10 · What eight bits do to $dQ$
+#
+# So far this was a forward pass. The three products behind $dQ$ (lesson 03),
+#
+# $$S = \alpha\, Q K^\top, \qquad dP = dO\, V^\top, \qquad dQ = \alpha\, dS\, K \quad\text{with}\quad dS = P \circ (dP - \delta),$$
+#
+# have the operands Q, K, V, dO and dS. We round them one at a time, each 128 rows with a scale of their own, and compute
+# the rest in fp64: an emulation in torch, no kernel. **Predict** which costs most, whether e5m2 is better for dS and dO,
+# and what the keys with a common part do, with and without their mean.
+
+# %%
+of_dq = {}
+for kind, centred in (("normal", False), ("common part", False), ("common part", True)):
+    name = f"{kind}{', mean key subtracted' if centred else ''}"
+    of_dq[name] = gradients.errors_of(kind, centred)
+for way in gradients.WAYS:
+    print(f"{way:16}", {name: f"{errors[way]:.4f}" for name, errors in of_dq.items()})
+normal, common, subtracted = of_dq.values()
+assert normal["all in e4m3"] > 10 * normal["all in bf16"]
+assert normal["dS in e5m2"] > 1.5 * normal["dS in e4m3"] and normal["dO in e5m2"] > 1.5 * normal["dO in e4m3"]
+assert (
+    common["dS in e4m3"] > 3 * normal["dS in e4m3"] and subtracted["dS in e4m3"] < 1.1 * normal["dS in e4m3"]
+)
+
+# %% [markdown]
+# <details><summary><b>What to notice</b></summary>
+#
+# - With everything in e4m3, $dQ$ loses about fifteen times as much as in bf16, and more than O did: more operands are
+#   rounded on the way.
+# - e5m2 has a fraction bit fewer, and here twice the error. Its range is not needed: a scale for every 128 rows brings
+#   each block into that of e4m3. One scale for a whole tensor of gradients is another matter (section 2).
+# - dS alone loses five times as much where keys have a common part. Rows of dS sum to zero (lesson 02), so in
+#   $dS\, K$ the common part cancels: $\sum_j dS_{ij}\, k_j = \sum_j dS_{ij}\,(k_j - c)$. Rounded numbers do not sum to
+#   zero, and what remains is multiplied by $c$. Subtract $c$ first, and there is nothing to multiply.
+# - bf16 gains from it as well, a factor of four here. The mean key is worth remembering beyond eight bits.
+# - The emulation adds in fp64. Section 5 says what a tensor core's sums would add to that.
 #
 # </details>
 #
@@ -695,10 +855,10 @@ for D, budget in made.items():
 # %% [markdown]
 # ### What comes next
 #
-# This is the last lesson so far. You now have the parts for many kinds of attention: grouped heads, windows, soft
-# caps, biases, sequences of different lengths. Each of them changes a few lines of the kernels that you have written.
+# This is the last lesson so far: lesson 15 does not exist yet. Its subject would be soft caps, windows, biases and
+# sequences of different lengths, each of which changes a few lines of the kernels that you have written.
 #
 # **Sources.** Formats: P. Micikevicius et al., *FP8 formats for deep learning*, 2022. Block scales, rotation before rounding,
 # V's layout and P's registers: J. Shah et al., *FlashAttention-3*, 2024, sections 3.3 and 4.3. Incoherence by random orthogonal
 # matrices: J. Chee et al., *QuIP*, 2023; by Hadamard matrices with signs: A. Tseng et al., *QuIP#*, 2024. Accumulators: DeepSeek-AI,
-# *DeepSeek-V3 technical report*, 2024, section 3.3. Operand layouts and casts: NVIDIA, PTX ISA, `wgmma.mma_async` and `cvt`.
+# *DeepSeek-V3 technical report*, 2024, section 3.3. The mean key: J. Zhang et al., *SageAttention*, 2024. Operand layouts and casts: NVIDIA, PTX ISA, `wgmma.mma_async` and `cvt`.

@@ -13,7 +13,7 @@ from __future__ import annotations
 import functools
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from importlib import resources
 from typing import Any
 
@@ -24,41 +24,21 @@ from torch.nn.attention import SDPBackend
 
 from flashlearn.kernels import low_precision
 from flashlearn.kernels import fp8_forward as course
-from flashlearn.kernels.fp8_forward import SCALED_ROWS
 from flashlearn.kernels.gluon.fa3_forward import fa3_forward
 from flashlearn.kernels.torch_attention import by_backend
 from flashlearn.kernels.tuned_forward import tuned_forward
+from flashlearn.lessons.lesson_14_low_precision.joined import prepared
 from flashlearn.lessons.lesson_14_low_precision.measured import HOPPER
 from flashlearn.machine.timers import UNSTEADY_SPREAD, time_in_turns
 
 EIGHT, PREPARED = "fp8_forward", "the same, prepared from bf16"
 TUNED, WARP_SPECIALISED, CUDNN = "tuned_forward, bf16", "fa3_forward, bf16", "cuDNN's SDPA, bf16"
+UNOVERLAPPED = {64: (1 + 1) / (1 / 2 + 1), 128: (2 + 1) / (1 + 1)}
+"""By D, how many times as fast a kernel becomes whose products take half as long, if nothing overlaps."""
 SHAPES = ((4, 32, 4096, 64), (4, 16, 4096, 128))
 """B, H, S, D of what is timed, without a mask."""
 Record = dict[str, Any]
 Prepare = Callable[[Tensor, Tensor, Tensor], dict[str, Tensor]]
-
-
-def prepared(
-    q: Tensor, k: Tensor, v: Tensor, signs: Tensor, rotate: Callable = low_precision.hadamard_rotate,
-    quantize: Callable = low_precision.quantize_blocks, rotated: bool = True, centred: bool = True,
-) -> dict[str, Tensor]:  # fmt: skip
-    """q, k, v [B, H, S, D] in e4m3 with their scales, by the names of `fp8_forward`'s arguments.
-
-    The mean key is subtracted if `centred`; Q and K are rotated if `rotated`. S is a multiple of 128, so that
-    no block of rows belongs to two heads.
-    """
-    if q.shape[2] % SCALED_ROWS or k.shape[2] % SCALED_ROWS:
-        raise ValueError(f"S is {q.shape[2]} and {k.shape[2]}: expected multiples of {SCALED_ROWS}")
-    given = {}
-    k = k - k.mean(2, keepdim=True) if centred else k
-    for name, x in (("q", q), ("k", k), ("v", v)):
-        B, H, S, D = x.shape
-        rows = x.reshape(-1, D)
-        rows = rotate(rows, signs) if rotated and name != "v" else rows
-        values, scales = quantize(rows, SCALED_ROWS, D)
-        given |= {name: values.view(B, H, S, D), f"{name}_scale": scales.view(B, H, -1)}
-    return given
 
 
 def calls(
@@ -101,7 +81,7 @@ def measure(
             for _ in range(3)
         )
         signs = torch.randint(0, 2, (D,), generator=generator, device="cuda") * 2.0 - 1.0
-        prepare = functools.partial(prepared, signs=signs, rotate=rotate, quantize=quantize)
+        prepare = functools.partial(prepared, signs=signs, rotate=rotate, quantize=quantize, centred=True)
         timed = calls(q, k, v, forward, prepare)
         figures = dict(zip(timed, time_in_turns(list(timed.values()), seconds=seconds), strict=True))
         shapes.append(
@@ -154,6 +134,24 @@ def factor(record: Record, D: int, faster: str, slower: str) -> float | None:
     """How many times as fast one is as another at this D; None where one of them was not timed."""
     (ms,) = (shape["ms"] for shape in record["shapes"] if shape["D"] == D)
     return ms[slower] / ms[faster] if faster in ms and slower in ms else None
+
+
+def comparison(record: Record, predicted: Mapping[int, float | None]) -> str:
+    """What was predicted and measured of eight bits against sixteen, for each D."""
+    lines = []
+    for shape in record["shapes"]:
+        D = shape["D"]
+        own = predicted.get(D)
+        lines.append(
+            f"D {D}: you predicted {'nothing' if own is None else f'× {own:.2f}'}; if nothing overlaps × "
+            f"{UNOVERLAPPED[D]:.2f}; measured:"
+        )
+        for eight in (EIGHT, PREPARED):
+            for other in (TUNED, WARP_SPECIALISED, CUDNN):
+                times = factor(record, D, eight, other)
+                said = "not timed" if times is None else f"× {times:.2f}"
+                lines.append(f"    {eight:30} against {other:22} {said}")
+    return "\n".join(lines)
 
 
 if __name__ == "__main__":

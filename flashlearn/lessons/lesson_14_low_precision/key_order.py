@@ -33,7 +33,7 @@ def _pairs_four_apart(place: Any) -> Any:
 
 MISTAKES = {
     "the place of a key": Mistake(
-        "Your sixteen numbers are the inverse: for a key they name its place. Asked is, for a place, the key.",
+        "Your sixteen numbers are the inverse: they name the place of a key. Asked is the key of a place.",
         "Places 4 to 7 belong to thread 1. Which keys has thread 1 after the first product?",
         wrong=_place_of_the_key,
     ),
@@ -54,7 +54,7 @@ MISTAKES = {
         wrong=_every_fourth,
     ),
     "pairs four apart": Mistake(
-        "A thread's second pair is four keys after its first one, as if eight keys were shared by two threads.",
+        "A thread's second pair is four keys after its first, as if two threads shared eight keys.",
         "All four threads have a pair among the first eight keys. Where does the next round begin?",
         wrong=_pairs_four_apart,
     ),

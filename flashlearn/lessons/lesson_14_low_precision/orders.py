@@ -45,14 +45,14 @@ def bits(order: Iterable[Any]) -> tuple[int, int, int, int]:
     if sorted(keys) != list(range(KEYS)):
         raise ValueError(f"{keys} are not the keys 0 to 15, each once")
     found = tuple(keys[1 << bit].bit_length() - 1 for bit in range(4))
-    made = [sum((place >> bit & 1) << found[bit] for bit in range(4)) for place in range(KEYS)]
-    if made != keys:
+    made = [sum((place >> bit & 1) * keys[1 << bit] for bit in range(4)) for place in range(KEYS)]
+    if made != keys or sorted(found) != [0, 1, 2, 3]:
         raise ValueError(f"{keys} do not follow from exchanging bits, as a reshape and a permute do it")
     return found
 
 
 def renamed(order: Iterable[Any]) -> Variant:
-    """The forward kernel with P's columns in an order of keys: for the compiler, since V keeps the course's."""
+    """The forward kernel with P's columns in that order: to be compiled, not run, since V keeps its own."""
     axes = [5 - bit for bit in reversed(bits(order))]  # of [rows, sixteens, bit 3, bit 2, bit 1, bit 0]
     permuted = f"p.reshape(rows, keys // 16, 2, 2, 2, 2).permute(0, 1, {', '.join(map(str, axes))})"
     return variant(

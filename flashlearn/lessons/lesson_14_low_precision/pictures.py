@@ -89,8 +89,8 @@ def registers(order: Sequence[int] = ()) -> Picture:
     if order:
         rows.append(("keys in your order", order, [thread_with(key) for key in order]))
         caption += f"; in this order the places hold the keys {list(order)}"
-    for row, (name, numbers, threads) in enumerate(rows):
-        for place, (number, thread) in enumerate(zip(numbers, threads, strict=True)):
+    for row, (name, shown, threads) in enumerate(rows):
+        for place, (number, thread) in enumerate(zip(shown, threads, strict=True)):
             cell(axes, place, 1.5 * row, str(number), PALETTE[thread])
         axes.text(-0.3, 1.5 * row + 0.5, name, ha="right", va="center", color=GREY, fontsize=10)
     axes.set(xlim=(-5.2, 16.2), ylim=(1.5 * len(rows) - 0.3, -0.2), xticks=[], yticks=[], aspect="equal")

@@ -19,7 +19,7 @@ S, D = 512, 64
 
 
 def draw(kind: str, seed: int = 0) -> tuple[Tensor, Tensor, Tensor]:
-    """q, k, v [1, 4, 512, 64] in fp32: "normal"; with "outliers", a "large block", or a "common part" of keys.
+    """q, k, v [1, 4, 512, 64] in fp32: "normal"; with "outliers", a "large block" or a "common part".
 
     Outliers are those of FlashAttention-3's study (Shah et al., 2024, section 4.3): one number in a thousand
     has a further share of standard deviation 10. A large block: 128 rows of V, 300,000 times as large.

@@ -22,8 +22,8 @@ import triton
 from torch import Tensor
 from torch.nn.attention import SDPBackend
 
-from flashlearn.kernels import low_precision
 from flashlearn.kernels import fp8_forward as course
+from flashlearn.kernels import low_precision
 from flashlearn.kernels.gluon.fa3_forward import fa3_forward
 from flashlearn.kernels.torch_attention import by_backend
 from flashlearn.kernels.tuned_forward import tuned_forward

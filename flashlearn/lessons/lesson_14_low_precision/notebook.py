@@ -474,9 +474,9 @@ assert made.error and not operand_order.compiled(E4M3.dtype, True).error
 # %%
 for kind in ("bf16", "e4m3"):
     for transposed in (False, True):
-        said = operand_order.assembled(kind, transposed)
-        print(f"{kind}  {'mn-major' if transposed else 'k-major ':8}  {said or 'accepted'}")
-        assert bool(said) == (kind == "e4m3" and transposed)
+        message = operand_order.assembled(kind, transposed)
+        print(f"{kind}  {'mn-major' if transposed else 'k-major ':8}  {message or 'accepted'}")
+        assert bool(message) == (kind == "e4m3" and transposed)
 
 # %% [markdown]
 # So V has to be transposed: tile by tile inside the kernel, through registers and back; or once, before the kernel,

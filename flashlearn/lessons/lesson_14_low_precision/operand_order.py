@@ -68,5 +68,5 @@ def compiled(dtype: torch.dtype, k_major: bool) -> Budget:
 def assembled(kind: str, transposed: bool) -> str:
     """What NVIDIA's assembler objects to; "" if it accepts the instruction with B k-major, or mn-major."""
     order = f", 0, {int(transposed)}" if transposed or kind == "bf16" else ""
-    said = assemble(PTX.format(kind=kind, depth=16 if kind == "bf16" else 32, order=order))
-    return next((line.split("error   : ")[-1] for line in said.splitlines()), "")
+    message = assemble(PTX.format(kind=kind, depth=16 if kind == "bf16" else 32, order=order))
+    return next((line.split("error   : ")[-1] for line in message.splitlines()), "")

@@ -149,8 +149,8 @@ def comparison(record: Record, predicted: Mapping[int, float | None]) -> str:
         for eight in (EIGHT, PREPARED):
             for other in (TUNED, WARP_SPECIALISED, CUDNN):
                 times = factor(record, D, eight, other)
-                said = "not timed" if times is None else f"× {times:.2f}"
-                lines.append(f"    {eight:30} against {other:22} {said}")
+                message = "not timed" if times is None else f"× {times:.2f}"
+                lines.append(f"    {eight:30} against {other:22} {message}")
     return "\n".join(lines)
 
 

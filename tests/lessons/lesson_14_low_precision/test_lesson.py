@@ -145,11 +145,11 @@ def test_the_course_s_order_is_renamed_as_the_package_does_it():
 
 
 @pytest.mark.parametrize(
-    ("order", "said"),
+    ("order", "message"),
     [([0] * 16, "each once"), ([1, 0, *range(2, 16)], "exchanging bits"), ([0], "each once")],
 )
-def test_numbers_that_no_reshape_makes_are_refused(order, said):
-    with pytest.raises(ValueError, match=said):
+def test_numbers_that_no_reshape_makes_are_refused(order, message):
+    with pytest.raises(ValueError, match=message):
         orders.bits(order)
 
 
@@ -166,9 +166,9 @@ def test_eight_bits_are_refused_mn_major_by_the_compiler_and_the_assembler():
     }
     assert [key for key, budget in made.items() if budget.error] == [(torch.float8_e4m3fn, False)]
     assert made[torch.float8_e4m3fn, True].operands == ("e4m3",)
-    said = {(k, t): operand_order.assembled(k, t) for k in ("bf16", "e4m3") for t in (False, True)}
-    assert [key for key, sentence in said.items() if sentence] == [("e4m3", True)]
-    assert "FP8" in said["e4m3", True]
+    message = {(k, t): operand_order.assembled(k, t) for k in ("bf16", "e4m3") for t in (False, True)}
+    assert [key for key, sentence in message.items() if sentence] == [("e4m3", True)]
+    assert "FP8" in message["e4m3", True]
 
 
 @pytest.mark.parametrize("k_major", [True, False])
@@ -221,9 +221,9 @@ def a_record(**ms):
 def test_times_stand_beside_what_was_predicted_and_what_was_not_timed_is_left_out():
     record = a_record(**{timed.EIGHT: 1.0, timed.PREPARED: 2.0, timed.TUNED: 1.5})
     assert timed.factor(record, 64, timed.EIGHT, timed.TUNED) == 1.5
-    said = timed.comparison(record, {64: 1.4})
-    assert "you predicted × 1.40; if nothing overlaps × 1.33" in said and "× 0.75" in said
-    assert said.count("not timed") == 4
+    message = timed.comparison(record, {64: 1.4})
+    assert "you predicted × 1.40; if nothing overlaps × 1.33" in message and "× 0.75" in message
+    assert message.count("not timed") == 4
     assert "you predicted nothing" in timed.comparison(record, {64: None})
     assert "TFLOP/s" in timed.table(record)
 

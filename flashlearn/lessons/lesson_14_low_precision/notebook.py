@@ -390,32 +390,34 @@ for kind, errors in parts.items():
 # (2024, section 3.3, which also gives a remedy: move the sum into fp32 after every 128 products). The PTX
 # specification does not say so. First we simulate what *would* follow: 32 products at a time are aligned with the sum
 # so far and truncated to 14 bits. P is positive, V has both signs. **Predict** how the error grows with the length of
-# the sum, if all products are positive, as with a V of ones, and if V is normally distributed.
+# the sum, if all products are positive, as with a V of ones; if V is normally distributed; and if its mean is then not 0
+# but 1.
 
 # %%
 lengths = (128, 512, 2048)
-kinds = {"14 bits": 0, "14 bits, fp32 after 512": 512, "14 bits, fp32 after 128": 128}
-errors = {f"{name}, {of}": {} for of in ("V = 1", "V of both signs") for name in kinds}
+kinds = {"14 bits": 0, "fp32 after 128": 128}
+errors = {f"{name}, {of}": {} for of in ("V = 1", "V with mean 0", "V with mean 1") for name in kinds}
 for length in lengths:
     p = torch.rand(length, 200, generator=generator)
     v = torch.randn(length, 200, generator=generator)
-    for of, products in (("V = 1", p), ("V of both signs", p * v)):
+    for of, products in (("V = 1", p), ("V with mean 0", p * v), ("V with mean 1", p * (v + 1))):
         for name, promoted in kinds.items():
             summed = eight_bits.summed(products, promoted)
             errors[f"{name}, {of}"][length] = study.relative_error(summed, products.double().sum(0))
 for name, by_length in errors.items():
-    print(f"{name:42}", {length: f"{error:.1e}" for length, error in by_length.items()})
+    print(f"{name:30}", {length: f"{error:.1e}" for length, error in by_length.items()})
 grown = {name: by_length[2048] / by_length[128] for name, by_length in errors.items()}
-assert grown["14 bits, V = 1"] > 8 and grown["14 bits, fp32 after 128, V = 1"] < 1.5
-assert 2 < grown["14 bits, V of both signs"] < grown["14 bits, V = 1"] / 2
+assert grown["14 bits, V = 1"] > 8 and grown["fp32 after 128, V = 1"] < 1.5
+assert 2 < grown["14 bits, V with mean 0"] < grown["14 bits, V = 1"] / 2
+assert errors["14 bits, V with mean 1"][2048] > 10 * errors["14 bits, V with mean 0"][2048]
 pictures.accumulators(errors)
 
 # %% [markdown]
 # <details><summary><b>What to notice</b></summary>
 #
 # - Truncation always rounds towards zero, so the errors of positive products do not cancel: relative to the sum they
-#   grow with the length, almost in proportion. Where V has both signs, errors partly cancel and the error starts lower
-#   and grows more slowly, but grows. A column of V with a mean other than zero lies between the two.
+#   grow with the length, almost in proportion. Where V has both signs and the mean 0, they partly cancel: the error
+#   starts lower and grows more slowly, but grows. A V with mean 1 has both signs too, and is almost as bad as a V of ones.
 # - Promoting to fp32 keeps the error at its level after 128 products. In Triton write `acc += tl.dot(a, b)` with a
 #   block of 128 instead of `acc = tl.dot(a, b, acc)`: for eight bits the compiler keeps the two sums separate. That
 #   costs a second set of accumulators, and additions on the ordinary units.
@@ -438,7 +440,7 @@ pictures.accumulators(kept)
 #
 # - Over many positive products the tensor core's own sum loses far more than e4m3's rounding: a product that is small
 #   compared with the sum is lost completely. In attention the sum for $PV$ over a long row is as long; how much of this
-#   happens there depends on V's signs.
+#   happens there depends on V, as the simulation shows.
 # - So `fp8_forward` adds each tile's $PV$ to the accumulator itself. The online softmax multiplies the accumulator
 #   there anyway, and a multiplication together with an addition is one instruction.
 #
@@ -455,8 +457,15 @@ pictures.accumulators(kept)
 # | $O = PV$ | keys | $P$: in registers | $V$ `[S, D]`: adjacent along $D$, **the wrong order** |
 #
 # The other order is called mn-major: adjacent along $M$ or $N$, the dimension that remains. V's is that. Let the compiler
-# say so. The kernel below multiplies two tiles with one `wgmma`; its right operand lies in shared memory in one order
-# or the other. **Predict** which of the four compile for an H100.
+# say so. A small kernel in lesson 13's Gluon multiplies two tiles in shared memory, with its right operand in one order
+# or the other,
+#
+# ```python
+# acc = warpgroup_mma(a_tile, b_tile.permute((1, 0)), acc)  # b_tile [N, K]: k-major
+# acc = warpgroup_mma(a_tile, b_tile, acc)                  # b_tile [K, N]: mn-major
+# ```
+#
+# and is compiled for an H100, in sixteen bits and in eight:
 
 # %%
 for dtype in (torch.bfloat16, E4M3.dtype):
@@ -846,6 +855,17 @@ assert (
 # It costs nothing, and the rounding errors of the probabilities do not affect LSE, from which the backward pass
 # recomputes P. There is an argument for the other way: then the rounded weights would sum to 1. Try both, and
 # measure.
+#
+# </details>
+
+# %% [markdown]
+# **4.** A V whose mean is not 0 loses more, in section 5 and wherever it is rounded. May you subtract the mean value
+# from V, as you did with K?
+#
+# <details><summary>Answer</summary>
+#
+# Yes, but O does see it: rows of P sum to 1, so $P (V - 1 c^\top) = PV - 1 c^\top$. Subtract the mean value before
+# rounding, and add it to O at the end, once per row. With rows that see no key, add nothing.
 #
 # </details>
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Mapping, Sequence
 
 import torch
@@ -131,7 +130,7 @@ def errors(found: Mapping[str, Mapping[str, float]]) -> Picture:
 def accumulators(found: Mapping[str, Mapping[int, float]]) -> Picture:
     """Relative errors of long sums, over their length, a line for each way of summing."""
     figure, (axes,) = canvas(7.2, 2.8)
-    for colour, (way, by_length) in zip(itertools.cycle(PALETTE), found.items(), strict=False):
+    for colour, (way, by_length) in zip(PALETTE, found.items(), strict=False):
         axes.plot(list(by_length), list(by_length.values()), "o-", color=colour, label=way)
     axes.set(xscale="log", yscale="log", xlabel="products in the sum", ylabel="relative rms error")
     axes.set_xscale("log", base=2)

@@ -213,6 +213,19 @@ def test_steps_of_the_forward_pass_lose_independently():
     assert math.hypot(found["Q and K"], found["P"], found["V"]) == pytest.approx(found["all"], rel=0.1)
 
 
+def test_all_that_is_timed_computes_attention_over_the_same_tensors():
+    q, k, v = torch.randn(3, 1, 1, 128, 64, generator=torch.Generator().manual_seed(0)).bfloat16()
+    signs, functions = torch.ones(64), (hadamard_rotate_kernel, quantize_blocks_kernel)
+    right, _ = reference.attention_forward(q.double(), k.double(), v.double(), 0.125, False)
+    with observing():
+        calls = timed.calls(q, k, v, fp8_forward, lambda *qkv: joined.prepared(*qkv, signs, *functions, True))
+        found = {name: call() for name, call in calls.items()}
+    assert {timed.EIGHT, timed.PREPARED, timed.TUNED, timed.WARP_SPECIALISED} <= found.keys()
+    for name, outputs in found.items():
+        o = outputs[0] if isinstance(outputs, tuple) else outputs
+        assert study.relative_error(o, right) < (0.06 if name in (timed.EIGHT, timed.PREPARED) else 0.005)
+
+
 def a_record(**ms):
     shape = {"B": 1, "H": 2, "S": 128, "D": 64, "ms": ms, "spread": dict.fromkeys(ms)}
     return {"device": "a GPU", "versions": {"torch": "1"}, "shapes": [shape]}

@@ -20,8 +20,8 @@ TALL, THIN, BETWEEN = 26, 17, 9  # pixels: a partition's row, another row, betwe
 LETTER = 5.6  # pixels of a character in 10 px
 TRACK_LETTERS, ROW_LETTERS = 19, 13  # of a name at the left
 MODEL = (
-    "Cycles of a simple model, not measured: 128 lanes and 16 exponentials a cycle in each partition,",
-    "4096 operations on the tensor core, copies at 64 bytes a cycle with a latency of 600.",
+    "Cycles of a simple model, not measured: 128 lanes, 16 exponentials and 4096 operations of the tensor",
+    "cores a cycle, which partitions share; copies at 64 bytes a cycle with a latency of 600.",
     "The waits and their order are the kernel's own; durations on a GPU differ.",
 )
 

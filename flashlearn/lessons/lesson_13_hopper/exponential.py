@@ -3,8 +3,9 @@
 >>> exp2_by_fma(x, coefficients(3))          # x at most 0, in fp32, as a softmax has it
 
 x = n + f with a whole number n and f from −1/2 to 1/2: 2ⁿ is an addition to the exponent's bits (Cody and
-Waite, *Software Manual for the Elementary Functions*, 1980), 2ᶠ a polynomial by Horner's rule. FlashAttention-4
-(Zadouri et al., 2026) takes a share of its exponentials in this way. The coefficients here are our own.
+Waite, *Software Manual for the Elementary Functions*, 1980), 2ᶠ a polynomial by Horner's rule.
+FlashAttention-4 (Zadouri et al., 2026) takes a share of its exponentials in this way. The coefficients here
+are our own.
 """
 
 from __future__ import annotations

@@ -40,9 +40,8 @@ def thread_of_each(y_ptr, layout: gl.constexpr):
 
 
 def test_the_compiler_stores_what_a_thread_holds_at_the_same_addresses():
-    ptx = written.ptx_of(
-        lambda: thread_of_each[(1,)](torch.zeros(2048, dtype=torch.int32), BLOCKED, num_warps=4)
-    )
+    y = torch.zeros(2048, dtype=torch.int32)
+    ptx = written.ptx_of(lambda: thread_of_each[(1,)](y, BLOCKED, num_warps=4))
     # 16 registers of a thread in runs of four numbers: four stores of 16 bytes
     assert len(re.findall(r"st\.global\.v4\.b32", ptx)) == 4
     at = layouts.threads(BLOCKED, SHAPE)[1, 12] @ np.array([64, 1])
@@ -60,13 +59,13 @@ def test_an_accumulator_is_a_left_operand_already_in_16_bits():
     assert layouts.moved(BLOCKED, accumulator(64), (64, 64))["go to another warp"] > 0.5
 
 
-@pytest.mark.parametrize(("width", "turns"), [(0, 8), (32, 4), (64, 2), (128, 1)])
+@pytest.mark.parametrize(("width", "turns"), [(0, 8), (128, 1)])
 def test_a_swizzle_of_128_bytes_has_no_conflicts_in_a_column(width, turns):
     shared = gl.NVMMASharedLayout(swizzle_byte_width=width, element_bitwidth=16, rank=2)
-    at = layouts.offsets(shared, (64, 32)) if width in (32, 64) else layouts.offsets(shared, (64, 64))
+    at = layouts.offsets(shared, (64, 64))
     assert sorted(at.ravel()) == list(range(at.size))
     column = [int(at[row, 0]) * 2 for row in range(8)]
-    assert layouts.turns(column, 16) == (turns if width != 0 else 8)
+    assert layouts.turns(column, 16) == turns
 
 
 def test_pictures_say_who_holds_the_element_and_how_many_turns_a_column_takes():

@@ -9,11 +9,14 @@
 # **Afterwards you can**
 #
 # - copy a tile into shared memory with one instruction, and use a barrier to know when it is there;
+# - say which thread holds which element of a tile, what another layout costs, and in which banks a tile is stored;
 # - stream tiles through a ring of buffers, and know the slot and the phase of each tile;
 # - issue asynchronous products, and say from which line on their operands may be overwritten and their sum be read;
 # - divide a kernel into a producer and consumers that synchronise at barriers, and see in a timeline which waits for
 #   which;
-# - move registers from warps that need few to those that need many, and overlap a softmax with a product;
+# - move registers from warps that need few to those that need many, let consumers take turns, and overlap a softmax
+#   with a product;
+# - say which fences and barriers of the compiled kernel are yours, and which are the compiler's;
 # - read, and write, FlashAttention-3.
 #
 # **You need** lessons 05 and 06, and lesson 12 for what has to overlap. **No GPU is needed.** Without one, kernels
@@ -21,12 +24,14 @@
 # read that comes too early is reported with both lines. On a Hopper GPU (an H100, H200 or GH200) checks compile and
 # time the same kernels.
 #
-# **It takes** seven sittings of about an hour and a project. The sittings are: 1 one tile; 2 a ring; 3 products; 4 a
-# producer and two consumers; 5 registers; 6 ping-pong, and a softmax during a product; 7 FlashAttention-3.
+# **It takes** eight sittings of about an hour, a ninth of two to three hours, and a project. The sittings are: 1 one
+# tile; 2 layouts; 3 shared memory; 4 a ring; 5 products; 6 a producer and two consumers; 7 registers; 8 ping-pong, and
+# a softmax during a product; 9 FlashAttention-3.
 
 # %%
 import re
 import textwrap
+from collections import Counter
 
 import torch
 import triton
@@ -49,9 +54,26 @@ from flashlearn.compiler.listing import listing
 from flashlearn.interpreter.gluon import timeline
 from flashlearn.interpreter.gluon.sync_faults import SyncError
 from flashlearn.interpreter.route import observing
-from flashlearn.kernels.gluon.parts import accumulator, complying_rows, refuse_product, tiles_of
+from flashlearn.kernels.gluon import specialised_matmul as finished_matmul
+from flashlearn.kernels.gluon.parts import (
+    accumulator,
+    complying_rows,
+    operand_a,
+    refuse_product,
+    rows_of_heads,
+    tiles_of,
+)
 from flashlearn.kernels.gluon.tma_copy import tma_copy as finished_copy
-from flashlearn.lessons.lesson_13_hopper import forward_variants, pictures, ring_pictures
+from flashlearn.lessons.lesson_13_hopper import (
+    exponential,
+    forward_variants,
+    layout_pictures,
+    layouts,
+    pictures,
+    ring_pictures,
+    timings,
+    written,
+)
 from flashlearn.lessons.shared.slider import slider
 from flashlearn.machine.device import GPUS, KIB
 
@@ -71,7 +93,7 @@ flashlearn.recall("13", answers)
 # %% [markdown]
 # ## 1 · An asynchronous copy of a tile
 #
-# *Sitting 1 of 7.* Lesson 05 counted how many bytes have to be in flight at any moment to keep HBM busy: bandwidth
+# *Sitting 1 of 9.* Lesson 05 counted how many bytes have to be in flight at any moment to keep HBM busy: bandwidth
 # times latency. An ordinary load goes into registers, so data in flight needs registers reserved for it. **Predict**,
 # before you run the cell, how many of a thread's 255 registers that takes, if an SM runs one program of 128 threads.
 
@@ -137,7 +159,7 @@ assert issued["copy_by_threads"] > 5 * issued["tma_copy_kernel"]
 
 # %% [markdown]
 # This is what Gluon looks like: `gl` instead of `tl`; every tile has a *layout*, which says which thread of which
-# warp holds which element; and a layout is converted to another only where you say so.
+# warp holds which element; and a layout is converted to another only where you say so. Sitting 2 is about layouts.
 #
 # ### A forgotten wait
 #
@@ -250,9 +272,295 @@ flashlearn.check("tma_copy", tma_copy)
 # </details>
 
 # %% [markdown]
-# ## 2 · A ring of buffers
+# ## 2 · Who holds what: layouts
 #
-# *Sitting 2 of 7.* Usually there are many tiles. Let us sum the rows of a matrix whose rows have sixteen tiles, with
+# *Sitting 2 of 9.* In Triton the compiler decides which thread holds which element of a tile. In Gluon you decide: a
+# *layout* says which register, of which lane, of which warp, holds element $(i, j)$. This sitting is about reading,
+# drawing, reducing and converting layouts. The next kernels use all of it.
+#
+# A `BlockedLayout` has four lists, three of them with a number for the rows and one for the columns:
+#
+# | list | says | here |
+# |---|---|---|
+# | `size_per_thread` | the neighbours that a thread holds | `[1, 4]`: four columns of one row |
+# | `threads_per_warp` | how the 32 lanes are placed beside each other | `[4, 8]`: four rows of eight lanes, $4 \times 32$ elements |
+# | `warps_per_cta` | how the program's warps are placed | `[4, 1]`: four below each other, $16 \times 32$ elements |
+# | `order` | the dimension that is counted first, then the other | `[1, 0]`: lane 1 is to the right of lane 0 |
+#
+# A tile that is larger repeats the pattern: each thread has more registers of it. In a tile that is smaller, several
+# threads hold the same element.
+#
+# **Predict** for a tile of $32 \times 64$ elements: which lane of which warp holds element $(5, 17)$, and in which of
+# its registers?
+
+# %%
+BY_ROWS = gl.BlockedLayout([1, 4], [4, 8], [4, 1], [1, 0])
+
+layouts.owner(BY_ROWS, (32, 64), (5, 17))
+
+# %%
+layout_pictures.held(BY_ROWS, (32, 64), mark=(5, 17))
+
+# %% [markdown]
+# <details><summary><b>What to notice</b></summary>
+#
+# - A warp holds four rows of the pattern, so row 5 is the second row of warp 1. A lane holds four columns, so column
+#   17 is with the fifth lane of its row: lane $1 \cdot 8 + 4 = 12$. It is the second of the four, so register 1.
+# - The answer was not computed from these rules but asked of Triton's compiler. It describes every layout by one
+#   element for each *bit* of a register's, lane's and warp's number: which bit moves you how many rows and columns
+#   (K. Zhou et al., *Linear Layouts*, 2025). `layouts.linear(BY_ROWS, (32, 64))` shows these.
+#
+# </details>
+#
+# ### Reduce along it
+#
+# `gl.sum(x, axis=1)` adds what each thread holds of a row, and then lanes exchange their sums. A row of the tile was
+# divided among some threads; its sum is held by *each* of them. Its layout is that of the tile without dimension 1:
+# `gl.SliceLayout(1, BY_ROWS)`. **Predict** which threads hold the sum of row 5, and how many exchanges (`shfl.sync`)
+# a warp makes for the sums of its rows of a $32 \times 64$ tile.
+
+# %%
+print("\n".join(str(one) for one in layouts.holders(gl.SliceLayout(1, BY_ROWS), (32,), (5,))))
+
+
+# %%
+@gluon.jit
+def row_sums(x_ptr, y_ptr, ROWS: gl.constexpr, layout: gl.constexpr):
+    # numbers of rows for the threads that hold these rows, and numbers of columns likewise
+    rows = gl.arange(0, ROWS, layout=gl.SliceLayout(1, layout))
+    columns = gl.arange(0, 64, layout=gl.SliceLayout(0, layout))
+    x = gl.load(x_ptr + rows[:, None] * 64 + columns[None, :])
+    gl.store(y_ptr + rows, gl.sum(x, axis=1))
+
+
+def exchanges(layout, rows: int) -> dict[str, int]:
+    """Sum the rows of a matrix; what the compiler writes for an H100 to load, to exchange and to add."""
+    x, y = torch.randn(rows, 64), torch.empty(rows)
+
+    def launch():
+        row_sums[(1,)](x, y, ROWS=rows, layout=layout, num_warps=4)
+
+    with observing():
+        launch()
+    torch.testing.assert_close(y, x.sum(1), atol=1e-4, rtol=1e-4)
+    return written.count(written.ptx_of(launch), "ld.global", "shfl", "st.shared", "bar.sync", "ld.shared")
+
+
+BY_COLUMNS = gl.BlockedLayout([1, 4], [4, 8], [1, 4], [1, 0])
+for name, layout in {"warps below each other": BY_ROWS, "warps side by side": BY_COLUMNS}.items():
+    print(f"{name:24}", exchanges(layout, 32))
+
+# %% [markdown]
+# <details><summary><b>What to notice</b></summary>
+#
+# - Eight lanes share a row: three exchanges, in each of which the lanes of a pair add. A thread has elements of two
+#   rows (the pattern has 16 rows, the tile 32), so six in all.
+# - If the warps are side by side, a row is divided among all four. Warps exchange through shared memory only: a store,
+#   a barrier, a load.
+# - `gl.arange` takes a layout too. `rows` in the layout `SliceLayout(1, layout)` gives each thread the numbers of
+#   *its* rows, so that `rows[:, None]` fits the tile without any exchange. That is why `SliceLayout` is in every
+#   kernel of this lesson.
+#
+# </details>
+#
+# **Try it.** Find four lists for a tile of $128 \times 64$ with which a row's sum needs no exchange at all. What do
+# they do to the loads? (Lesson 05, section 4.)
+
+# %%
+mine = BY_ROWS  # yours: gl.BlockedLayout(…)
+needed = exchanges(mine, 128)
+print(needed)
+print("lanes still exchange" if needed["shfl"] + needed["st.shared"] else "no exchange")
+
+# %% [markdown]
+# <details><summary>Answer</summary>
+#
+# `gl.BlockedLayout([1, 64], [32, 1], [4, 1], [1, 0])`: a thread holds whole rows, and the lanes of a warp are below
+# each other. But then neighbouring lanes load from different rows, 256 bytes apart, so each load of a warp touches 32 sectors that lie apart. A layout
+# that suits the loads seldom suits what comes after them.
+#
+# </details>
+#
+# ### Convert it
+#
+# Therefore layouts are converted: `gl.convert_layout(x, other)` moves each element to the thread that holds it in the
+# other layout. Gluon does that nowhere by itself. If an operation combines tiles of different layouts, it refuses to
+# compile.
+#
+# Two layouts are given by the hardware. `accumulator(N)` of the course's kernels is the one in which WGMMA leaves the
+# sums of a product (sitting 5): an `NVMMADistributedLayout`, each warp 16 rows of 64. `operand_a(layout)` is the one in which
+# it takes a left operand from registers: a `DotOperandLayout`. **Predict** which of these conversions is the most
+# expensive, and which costs nothing: from `BY_ROWS` to `BY_COLUMNS`; from `BY_ROWS` to an accumulator; from an
+# accumulator, in 16 bits, to a left operand.
+
+# %%
+layout_pictures.held(accumulator(64), (64, 64), mark=(5, 17))
+
+
+# %%
+@gluon.jit
+def converted(x_ptr, before: gl.constexpr, after: gl.constexpr):
+    rows = gl.arange(0, 64, layout=gl.SliceLayout(1, before))
+    columns = gl.arange(0, 64, layout=gl.SliceLayout(0, before))
+    x = gl.load(x_ptr + rows[:, None] * 64 + columns[None, :])
+    x = gl.convert_layout(x, after)
+    rows = gl.arange(0, 64, layout=gl.SliceLayout(1, after))
+    columns = gl.arange(0, 64, layout=gl.SliceLayout(0, after))
+    gl.store(x_ptr + rows[:, None] * 64 + columns[None, :], x)
+
+
+x = torch.randn(64, 64).bfloat16()
+sums = accumulator(64)
+for name, before, after in (
+    ("by rows → by columns", BY_ROWS, BY_COLUMNS),
+    ("by rows → accumulator", BY_ROWS, sums),
+    ("accumulator → left operand", sums, operand_a(sums)),
+):
+    ptx = written.ptx_of(
+        lambda pair=(before, after): converted[(1,)](x, before=pair[0], after=pair[1], num_warps=4)
+    )
+    through = sum(written.count(ptx, "st.shared", "stmatrix").values())
+    shares = ", ".join(
+        f"{share:.0%} {what}" for what, share in layouts.moved(before, after, (64, 64)).items()
+    )
+    print(f"{name}: {shares}; {through} stores to shared memory in each thread")
+
+# %% [markdown]
+# <details><summary><b>What to notice</b></summary>
+#
+# - In an accumulator a lane holds two neighbours of a row, and the same columns eight rows further down. Four lanes
+#   share a row: the maximum of a row in attention's softmax takes two exchanges.
+# - What has to change its warp goes through shared memory. A conversion between kinds of layouts costs a store and a
+#   load of the whole tile, with a barrier between them.
+# - From an accumulator to a left operand nothing moves: every element stays in its thread. That is what makes
+#   attention in one kernel possible: $P$ is computed where $S$ was left, is rounded to 16 bits, and is the left operand
+#   of $PV$. In eight bits the two layouts differ (lesson 14).
+#
+# </details>
+#
+# **A question.** `acc * rescale[:, None]` in attention: `acc` has the layout `accumulator(D)`, `rescale` was computed
+# from scores in `accumulator(128)`. Which conversion is needed, and is it expensive?
+#
+# <details><summary>Answer</summary>
+#
+# To `SliceLayout(1, accumulator(D))`. In both layouts a row is held by the same four lanes, so no element moves. But
+# Gluon compares layouts by name, not by what they say, so the line has to be there.
+#
+# </details>
+
+# %% [markdown]
+# ## 3 · Shared memory: the swizzle, and the copy engine's limits
+#
+# *Sitting 3 of 9.* Shared memory has layouts too: `NVMMASharedLayout` says at which offset each element of a tile is
+# stored. It matters because of banks. A row of 64 numbers of 16 bits has 128 bytes, exactly one word in each of the 32
+# banks (lesson 05, section 4). The tensor cores and the matrix loads read eight rows at a time, 16 bytes of each (PTX
+# ISA calls these 8 × 16 bytes a *core matrix*). **Predict**: in how many turns, if the rows are stored one below the
+# other?
+
+# %%
+PLAIN = gl.NVMMASharedLayout(swizzle_byte_width=0, element_bitwidth=16, rank=2)
+SWIZZLED = gl.NVMMASharedLayout(swizzle_byte_width=128, element_bitwidth=16, rank=2)
+
+layout_pictures.swizzles({"rows of 128 bytes": PLAIN, "swizzled, 128 bytes": SWIZZLED}, (64, 64))
+
+# %% [markdown]
+# This is lesson 05's picture of banks, with one square for each 16 bytes of the first eight rows; a number is a group
+# of four banks. In the *128-byte swizzle* piece $c$ of row $r$ is stored where piece $c \oplus (r \bmod 8)$ would
+# have been. Eight pieces below each other are then in eight different groups of banks, and a row is still all of them.
+#
+# In code it is an exclusive-or of three bits of the address with three others. Whether that is really what the
+# compiler does can be checked, and conflicts can be counted:
+
+# %%
+row, column = torch.meshgrid(torch.arange(64), torch.arange(64), indexing="ij")
+plain = (row * 64 + column) * 2  # bytes from the beginning of the tile
+assert torch.equal(torch.from_numpy(2 * layouts.offsets(PLAIN, (64, 64))), plain)
+swizzled = plain ^ (plain >> 7 & 7) << 4  # the row's three lowest bits, onto those of the piece
+assert torch.equal(torch.from_numpy(2 * layouts.offsets(SWIZZLED, (64, 64))), swizzled)
+
+for name, at in {"plain": plain, "swizzled": swizzled}.items():
+    below = [layouts.turns(at[:8, c].tolist(), 16) for c in range(0, 64, 8)]
+    beside = [layouts.turns(at[r, ::8].tolist(), 16) for r in range(64)]
+    print(f"{name:8}  eight pieces below each other: {max(below)} turns; beside each other: {max(beside)}")
+
+# %% [markdown]
+# Nobody has to do this arithmetic. The copy engine swizzles while it stores, WGMMA undoes it while it reads, and both
+# are told by the layout: in the *descriptor* for the one, in the *matrix descriptor* that the compiler makes for the
+# other. If you load a tile yourself, `tile.load(layout)` has the same arithmetic in its addresses. So the layout
+# belongs to the descriptor, and two helpers of the course make both at once:
+#
+# | helper | makes a descriptor of | blocks |
+# |---|---|---|
+# | `tiles_of(t, block)` | a matrix `[M, N]` | `block`, for example `[64, 64]` |
+# | `rows_of_heads(t, rows)` | a tensor `[B, H, S, D]` | `[1, 1, rows, D]`: some rows of one head |
+#
+# **Predict** the shape, the strides and the block of the descriptor of the second one for K with $B = 2$, $H = 4$,
+# $S = 100$, $D = 64$. What does a block contain that begins at row 64?
+
+# %%
+for made in (
+    tiles_of(torch.zeros(100, 72).bfloat16(), [64, 64]),
+    rows_of_heads(torch.zeros(2, 4, 100, 64).bfloat16(), 64),
+):
+    print(f"shape {made.shape}, strides {made.strides}, block {made.block_shape}")
+    print(
+        f"    swizzled over {made.layout.swizzle_byte_width} bytes, {made.layout.element_bitwidth} bits each"
+    )
+
+# %% [markdown]
+# Rows 64 to 99 of the head, and then 28 rows of zeros: with four dimensions the engine knows where a head ends. As
+# one matrix of $B \cdot H \cdot S$ rows, the block would contain the beginning of the next head.
+#
+# ### What one instruction can copy
+#
+# A box of the copy engine has at most 256 elements in each dimension; and if it is swizzled, its inner dimension may
+# not be longer than the swizzle, that is, 128 bytes (CUDA Driver API, `cuTensorMapEncodeTiled`). **Predict** how many
+# copies the compiler makes of *one* `async_copy_global_to_shared`, in bf16, of blocks of 64 × 64, 64 × 128, 64 × 256,
+# 256 × 64 and 512 × 64.
+
+# %%
+matrix = torch.zeros(512, 512).bfloat16()
+for block in ((64, 64), (64, 128), (64, 256), (256, 64), (512, 64)):
+    names = written.names(written.ptx_of(finished_copy, matrix, block))
+    copies = sum("bulk.tensor" in name and "complete_tx" in name for name in names)
+    print(
+        f"{block[0]:3} × {block[1]:3}: {copies} copies, {block[0] * block[1] * 2 // copies // KIB} KiB each"
+    )
+
+halves = layouts.offsets(gl.NVMMASharedLayout.get_default_for([64, 128], gl.bfloat16), (64, 128))
+print(f"of 64 × 128: column 63 of row 0 is element {halves[0, 63]}, column 64 is element {halves[0, 64]}")
+
+# %% [markdown]
+# <details><summary><b>What to notice</b></summary>
+#
+# - A row of 128 numbers of 16 bits is too long for one box: the compiler requests two, and in shared memory the tile
+#   is two tiles of 64 columns, one after the other. This is how K is stored at $D = 128$. Your code does not see it,
+#   and the number of bytes that the barrier expects is the same.
+# - The other limits are seen by you: strides and the address are multiples of 16 bytes (sitting 1), and a tile starts
+#   at a multiple of 1024 bytes of shared memory if it is swizzled over 128, so that the three bits of the row are bits
+#   of the address. Allocation takes care of that.
+#
+# </details>
+#
+# **A question.** A slice of a swizzled tile, `tile.slice(8, 64, dim=1)`, begins 16 bytes into each row. Can the engine
+# copy into it?
+#
+# <details><summary>Answer</summary>
+#
+# No. The exclusive-or uses bits of the *address*, so a box that does not begin where a swizzle's pattern does would be
+# stored in another order than the one in which it is read. Slice in whole rows of the pattern, or in whole halves.
+#
+# </details>
+#
+# **Sources of sittings 2 and 3.** Layouts as maps of bits: K. Zhou et al., *Linear Layouts: Robust Code Generation of
+# Efficient Tensor Computation Using $\mathbb{F}_2$*, 2025. Layouts of operands and sums, core matrices and swizzles:
+# NVIDIA, PTX ISA, section "Asynchronous warpgroup level matrix instructions". Limits of boxes: NVIDIA, *CUDA Driver API*,
+# `cuTensorMapEncodeTiled`. Layouts in Gluon: Triton's Gluon tutorials.
+
+# %% [markdown]
+# ## 4 · A ring of buffers
+#
+# *Sitting 4 of 9.* Usually there are many tiles. Let us sum the rows of a matrix whose rows have sixteen tiles, with
 # one buffer: request, wait, load from shared memory into registers, add, and request the next one.
 
 
@@ -354,7 +662,7 @@ print("phase 1 completed:", {parity: bar.passes(parity) for parity in (0, 1)})
 #
 # - A wait asks: *does the phase before the current one have this parity?* If you are one phase late or early the
 #   answer is wrong, and comes at once. So a wait with the wrong parity often does not hang but returns too early.
-# - On a fresh barrier a wait for parity 1 returns at once, as if a phase −1 had been completed. Sitting 4 makes use
+# - On a fresh barrier a wait for parity 1 returns at once, as if a phase −1 had been completed. Sitting 6 makes use
 #   of that.
 # - If two phases complete without a wait, the parity is the same again. A barrier remembers only one phase.
 #
@@ -442,7 +750,7 @@ pictures.timeline(ring, x[:, : 8 * 64])
 #
 # The compiler inserts a barrier for all threads of the program between the two, as Triton does for the shared memory
 # that it manages, and a fence: the kernel's listing has `bar.sync` and `fence.proxy.async` before the copy. In Gluon
-# it does *not* synchronise partitions (sitting 4) or asynchronous operations (sitting 3) for you.
+# it does *not* synchronise partitions (sitting 6) or asynchronous operations (sitting 5) for you.
 #
 # </details>
 
@@ -458,9 +766,9 @@ pictures.timeline(ring, x[:, : 8 * 64])
 # </details>
 
 # %% [markdown]
-# ## 3 · Asynchronous products
+# ## 5 · Asynchronous products
 #
-# *Sitting 3 of 7.* On Hopper `tl.dot` is compiled to an instruction named `wgmma`: four warps together, a
+# *Sitting 5 of 9.* On Hopper `tl.dot` is compiled to an instruction named `wgmma`: four warps together, a
 # *warpgroup*, multiply a tile of $64 \times 16$ (numbers of 16 bits) with one of $16 \times N$, $N$ up to 256, and
 # add to $64 \times N$ sums in fp32 (PTX ISA, section "Asynchronous warpgroup level matrix instructions"). Three
 # things are new:
@@ -664,9 +972,9 @@ assert by_slots[4] < by_slots[3]
 # </details>
 
 # %% [markdown]
-# ## 4 · A producer and two consumers
+# ## 6 · A producer and two consumers
 #
-# *Sitting 4 of 7.* In your `wgmma_matmul` all eight warps do everything: they wait for a tile, issue products, and
+# *Sitting 6 of 9.* In your `wgmma_matmul` all eight warps do everything: they wait for a tile, issue products, and
 # request the next tile. While they wait for one thing they cannot do another. Now *specialise*: one warp does nothing
 # but fetch, and two warpgroups do nothing but multiply. (CUTLASS has such kernels under the name of warp-specialised
 # pipelines; FlashAttention-3 is another one, section 3.1 of its paper.)
@@ -681,7 +989,7 @@ print("producer: a wait, an expect, three copies: five calls, by one thread of i
 
 # %% [markdown]
 # Even with fifty instructions per step it is idle most of the time. So it need not be fast, and needs few registers
-# (sitting 5).
+# (sitting 7).
 #
 # ### Full and empty
 #
@@ -697,7 +1005,7 @@ print("producer: a wait, an expect, three copies: five calls, by one thread of i
 #
 # Here is the smallest pair: a producer that copies tiles into *one* slot, and one consumer that adds them.
 # `gl.warp_specialize` takes a list of functions with their arguments: the first runs in the program's own warps, the
-# others in warps of their own. Further arguments give the number of these warps, and their registers (sitting 5).
+# others in warps of their own. Further arguments give the number of these warps, and their registers (sitting 7).
 # When the call returns, all of the functions have finished.
 
 
@@ -819,7 +1127,7 @@ together = tensor_core(multiplied, long_a, long_b, block=(128, 256, 64), stages=
 # - The producer runs ahead until the ring is full, and from then on waits for `empty` most of the time. That is as it should be: a
 #   producer that never waits is too slow.
 # - The two consumers alternate at the tensor core by themselves, since it does one product at a time in this model.
-#   They will need more synchronisation as soon as there is a softmax between two products (sitting 6).
+#   They will need more synchronisation as soon as there is a softmax between two products (sitting 8).
 # - In the model the kernel of exercise 3, with the same tile, is nearly as good (the last line). Two costs are not in
 #   the model: issuing instructions takes time, and 256 threads that do everything need registers for everything. On a
 #   GPU both matter.
@@ -847,7 +1155,7 @@ together = tensor_core(multiplied, long_a, long_b, block=(128, 256, 64), stages=
 # <details><summary>Answer</summary>
 #
 # Yes, and for this kernel that would be enough. But two partitions can do different things at the same time: while
-# one computes its softmax, the other one multiplies. Sitting 6 needs that, which is why the kernel is built this way.
+# one computes its softmax, the other one multiplies. Sitting 8 needs that, which is why the kernel is built this way.
 #
 # </details>
 
@@ -864,15 +1172,15 @@ together = tensor_core(multiplied, long_a, long_b, block=(128, 256, 64), stages=
 # </details>
 
 # %% [markdown]
-# **Sources of sittings 1 to 4.** Barriers, phases, bulk copies, proxies, `wgmma`: NVIDIA, PTX ISA, sections "mbarrier", "cp.async.bulk.tensor",
+# **Sources of sittings 1 to 6.** Barriers, phases, bulk copies, proxies, `wgmma`: NVIDIA, PTX ISA, sections "mbarrier", "cp.async.bulk.tensor",
 # "Async proxy" and "Asynchronous warpgroup level matrix instructions". The copy engine and thread block's asynchrony: NVIDIA, *H100 Tensor Core GPU
 # Architecture*, 2022. Producers and consumers with full and empty barriers: NVIDIA, CUTLASS, documents on pipelines and on efficient GEMM; J. Shah et al.,
 # *FlashAttention-3*, 2024, section 3.1. Gluon: Triton's Gluon tutorials. Bytes on their way: J. Little, *Operations Research* 9, 1961.
 
 # %% [markdown]
-# ## 5 · Moving registers
+# ## 7 · Moving registers
 #
-# *Sitting 5 of 7.* An SM has 65536 registers, and allocates them when a program starts: the same number for every
+# *Sitting 7 of 9.* An SM has 65536 registers, and allocates them when a program starts: the same number for every
 # thread. Your specialised kernel has two consumers of 128 threads each, and a producer of one warp; registers are
 # moved by whole warpgroups, so count 384 threads. **Predict**: how many registers does each thread get at most? A
 # consumer of attention holds $64 \times D$ sums for $O$, $64 \times 128$ scores, and $P$ in 16 bits. Are they enough
@@ -918,7 +1226,7 @@ print("\n".join(forward_variants.given_registers(D=128)))
 # - The producer has one warp, but uses the registers of four, since registers are moved by whole warpgroups: $128
 #   \cdot 24 = 3072$ registers for one thread that requests copies. That is still a good bargain: with 168 per thread
 #   they were 21504.
-# - Without this, the kernel would spill, or would need smaller tiles, and so more bytes per product (sitting 3).
+# - Without this, the kernel would spill, or would need smaller tiles, and so more bytes per product (sitting 5).
 #
 # </details>
 #
@@ -965,12 +1273,12 @@ for shares in ((240, 24), (28, 24), (16, 24), (256, 256)):
 # </details>
 
 # %% [markdown]
-# ## 6 · Ping-pong, and the softmax during a product
+# ## 8 · Ping-pong, and the softmax during a product
 #
-# *Sitting 6 of 7.* Attention is two products with a softmax between them, and the tensor cores cannot compute a
+# *Sitting 8 of 9.* Attention is two products with a softmax between them, and the tensor cores cannot compute a
 # softmax. How long does it take? Count for one tile of $128$ queries and $128$ keys, with these operations per SM and
 # cycle (NVIDIA, *CUDA C++ Programming Guide*, table of throughputs of arithmetic instructions, compute capability
-# 9.0; the tensor cores' figure is the data sheet's, as in sitting 3):
+# 9.0; the tensor cores' figure is the data sheet's, as in sitting 5):
 #
 # | | operations per cycle |
 # |---|---|
@@ -1108,14 +1416,14 @@ turns = tensor_core(forward_variants.by_turns, q, k, v)
 # <details><summary>Answer</summary>
 #
 # It costs registers: $S_i$ and $P_{i-1}$ exist at the same time, which takes $64 + 32$ registers in each thread in
-# addition to those of $O$. Sitting 5 made room for that. And products are computed in the order in which they are
+# addition to those of $O$. Sitting 7 made room for that. And products are computed in the order in which they are
 # issued: with $P V$ first, the softmax would have to wait for both of them.
 #
 # </details>
 #
-# ## 7 · FlashAttention-3
+# ## 9 · FlashAttention-3
 #
-# *Sitting 7 of 7.* Now you have all the parts. A program owns 128 queries of one head, 64 per consumer. The producer
+# *Sitting 9 of 9.* Now you have all the parts. A program owns 128 queries of one head, 64 per consumer. The producer
 # copies both tiles of $Q$ once, and then $K$ and $V$, block by block, through *two* rings. Why two? A consumer has
 # finished with $K_i$ as soon as $S_i$ is there, in step $i$, but with $V_i$ only one step later.
 #
@@ -1287,7 +1595,7 @@ for D in (64, 128):
 # ### The plan
 #
 # - A program owns 128 keys, two consumers 64 each. The producer copies $K$ and $V$ once (`kv_full`), and then blocks
-#   of 64 queries, $Q$ and $dO$, through a ring of two slots (`full`, `empty`), as in sitting 4.
+#   of 64 queries, $Q$ and $dO$, through a ring of two slots (`full`, `empty`), as in sitting 6.
 # - A consumer waits for a block, issues $S^\top$ and $dP^\top$ together, and computes the exponentials of the first
 #   during the second.
 # - $P^\top$ is 0 where the key or the query does not exist, or the causal mask hides it. `lse` already contains
@@ -1502,6 +1810,6 @@ pictures.timeline(fast_backward, *gradients, window=(0, 8000))
 # Lesson 14 is about numbers of eight bits. The tensor cores compute twice as many products per cycle with them; the
 # lesson shows which layouts they require, and what eight bits do to the result.
 #
-# **Sources of sittings 5 to 7.** Registers, `setmaxnreg`, `ex2`, layouts of operands: NVIDIA, PTX ISA. Throughputs: NVIDIA, *CUDA C++ Programming Guide*, arithmetic instructions; *H100 Tensor Core GPU data sheet*, halved
+# **Sources of sittings 7 to 9.** Registers, `setmaxnreg`, `ex2`, layouts of operands: NVIDIA, PTX ISA. Throughputs: NVIDIA, *CUDA C++ Programming Guide*, arithmetic instructions; *H100 Tensor Core GPU data sheet*, halved
 # where it counts sparsity. Ping-pong, a softmax under a product, and the count of exponentials: J. Shah, G. Bikshandi, Y. Zhang, V. Thakkar, P. Ramani, T. Dao, *FlashAttention-3*, 2024, sections 3.1 and 3.2. Online softmax and the
 # order of loops: T. Dao, *FlashAttention-2*, 2023. Persistent programs and turns of consumers: NVIDIA, CUTLASS, its warp-specialised ping-pong kernels.

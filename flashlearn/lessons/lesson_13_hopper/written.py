@@ -109,6 +109,12 @@ def names(ptx: str) -> list[str]:
     return [instruction.name for instruction in instructions(ptx)]
 
 
+def count(ptx: str, *beginnings: str) -> dict[str, int]:
+    """How many instructions begin with each of these: `count(ptx, "shfl", "st.shared")`."""
+    there = names(ptx)
+    return {beginning: sum(name.startswith(beginning) for name in there) for beginning in beginnings}
+
+
 def by_line(ptx: str, pattern: str, kernel: Any) -> list[tuple[str, str]]:
     """The instructions of a kernel that match, each with the kernel's line that it was compiled for."""
     lines, first = inspect.getsourcelines(kernel.fn)

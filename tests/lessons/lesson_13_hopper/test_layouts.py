@@ -48,6 +48,20 @@ def test_the_compiler_stores_what_a_thread_holds_at_the_same_addresses():
     assert len(at) == 16 and all(np.diff(at.reshape(4, 4)).ravel() == 1)
 
 
+@gluon.jit
+def row_sums(x_ptr, y_ptr, layout: gl.constexpr):
+    rows = gl.arange(0, 128, layout=gl.SliceLayout(1, layout))
+    columns = gl.arange(0, 64, layout=gl.SliceLayout(0, layout))
+    gl.store(y_ptr + rows, gl.sum(gl.load(x_ptr + rows[:, None] * 64 + columns[None, :]), axis=1))
+
+
+def test_where_a_thread_holds_whole_rows_no_lane_exchanges():
+    x, y = torch.zeros(128, 64), torch.zeros(128)
+    for layout, some in ((BLOCKED, True), (gl.BlockedLayout([1, 64], [32, 1], [4, 1], [1, 0]), False)):
+        ptx = written.ptx_of(lambda layout=layout: row_sums[(1,)](x, y, layout, num_warps=4))
+        assert (sum(written.count(ptx, "shfl", "st.shared").values()) > 0) == some
+
+
 def test_a_row_s_sum_is_held_by_all_lanes_that_held_the_row():
     holders = layouts.holders(gl.SliceLayout(1, BLOCKED), (32,), (5,))
     assert {(one.warp, one.lane) for one in holders} == {(1, lane) for lane in range(8, 16)}

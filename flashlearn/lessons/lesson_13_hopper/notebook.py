@@ -46,6 +46,7 @@ from triton.experimental.gluon.language.nvidia.hopper import (
     warpgroup_mma,
     warpgroup_mma_wait,
 )
+from triton.experimental.gluon.nvidia.hopper import TensorDescriptor
 
 import flashlearn
 from flashlearn.bench import plots, tables
@@ -346,7 +347,7 @@ def exchanges(layout, rows: int) -> dict[str, int]:
     return written.count(written.ptx_of(launch), "ld.global", "shfl", "st.shared", "bar.sync", "ld.shared")
 
 
-BY_COLUMNS = gl.BlockedLayout([1, 4], [4, 8], [1, 4], [1, 0])
+BY_COLUMNS = gl.BlockedLayout([1, 2], [4, 8], [1, 4], [1, 0])
 for name, layout in {"warps below each other": BY_ROWS, "warps side by side": BY_COLUMNS}.items():
     print(f"{name:24}", exchanges(layout, 32))
 
@@ -521,11 +522,9 @@ for made in (
 # %%
 matrix = torch.zeros(512, 512).bfloat16()
 for block in ((64, 64), (64, 128), (64, 256), (256, 64), (512, 64)):
-    names = written.names(written.ptx_of(finished_copy, matrix, block))
-    copies = sum("bulk.tensor" in name and "complete_tx" in name for name in names)
-    print(
-        f"{block[0]:3} × {block[1]:3}: {copies} copies, {block[0] * block[1] * 2 // copies // KIB} KiB each"
-    )
+    kind = "cp.async.bulk.tensor.2d.shared"
+    boxes = written.count(written.ptx_of(finished_copy, matrix, block), kind)[kind]
+    print(f"{block[0]:3} × {block[1]:3}: {boxes} of {block[0] * block[1] * 2 // boxes // KIB} KiB")
 
 halves = layouts.offsets(gl.NVMMASharedLayout.get_default_for([64, 128], gl.bfloat16), (64, 128))
 print(f"of 64 × 128: column 63 of row 0 is element {halves[0, 63]}, column 64 is element {halves[0, 64]}")
@@ -660,8 +659,10 @@ print("phase 1 completed:", {parity: bar.passes(parity) for parity in (0, 1)})
 # %% [markdown]
 # <details><summary><b>What to notice</b></summary>
 #
-# - A wait asks: *does the phase before the current one have this parity?* If you are one phase late or early the
-#   answer is wrong, and comes at once. So a wait with the wrong parity often does not hang but returns too early.
+# - A wait asks: *does the phase before the current one have this parity?* If it does, the wait returns at once, whether
+#   that is the phase you meant or the one before. So a wait with the wrong parity returns too early while your phase is
+#   still in progress. Once your phase is over, it waits for the *next* one, perhaps forever; and on a fresh barrier a
+#   wait for parity 0 waits, whatever you meant.
 # - On a fresh barrier a wait for parity 1 returns at once, as if a phase −1 had been completed. Sitting 6 makes use
 #   of that.
 # - If two phases complete without a wait, the parity is the same again. A barrier remembers only one phase.
@@ -773,8 +774,10 @@ pictures.timeline(ring, x[:, : 8 * 64])
 # add to $64 \times N$ sums in fp32 (PTX ISA, section "Asynchronous warpgroup level matrix instructions"). Three
 # things are new:
 #
-# - the operands are read *from shared memory*, by the tensor core, while it multiplies; only the left one may come from registers;
-# - the sums are in registers, divided among the four warps, 16 rows each;
+# - the operands are read *from shared memory*, by the tensor cores, while they multiply; only the left one may come
+#   from registers;
+# - the sums are in registers, divided among the four warps, 16 rows each: an SM has four tensor cores, one beside each of
+#   its four schedulers, and each warp of a warpgroup uses its own (NVIDIA's Hopper whitepaper);
 # - the instruction is *asynchronous*: the warps continue before it has finished.
 
 # %%
@@ -859,26 +862,65 @@ for line in ("the wait for the tiles", "the wait for the product", "the fence"):
 #   instead.
 # - Shared memory is accessed in two ways: by ordinary loads and stores, and by TMA and WGMMA (in PTX: the generic and
 #   the async *proxy*). What was written in one way may not be visible to the other until `fence_async_shared()`. From
-#   TMA to WGMMA no fence is needed: both use the async proxy, and the barrier orders them. So a fence is needed
-#   exactly once here, after `c.store`.
+#   TMA to WGMMA no fence is needed: both use the async proxy, and the barrier orders them. So by the rule a fence is
+#   needed exactly once here, after `c.store`.
 # - A product that has not been waited for is still reading its *operands*: refilling their slot would change what it
 #   multiplies.
 #
 # </details>
 #
+# ### Whose fence is it?
+#
+# The observer applies the language's rule. What does the compiler do? **Predict**: how does the PTX for an H100
+# change if you leave out `fence_async_shared()`? And if you leave out the wait for the product?
+
+
+# %%
+def compiled(leave_out: str = "") -> str:
+    return written.ptx_of(multiply, leave_out)
+
+
+complete = written.names(compiled())
+for line in ("the fence", "the wait for the product"):
+    same = written.names(compiled(line)) == complete
+    print(f"without {line}: {'the same instructions' if same else 'other instructions'}")
+
+# %%
+for instruction, line in written.by_line(
+    compiled(), r"^(?:@\S+ )?(?:fence|bar\.|wgmma\.[cfmw])", one_product
+):
+    print(f"{instruction.split('{')[0][:58]:60}{line[:58]}")
+
+# %% [markdown]
+# <details><summary><b>What to notice</b></summary>
+#
+# - Without your fence the code is the same: this version of the compiler puts `fence.proxy.async` between a store and
+#   a copy that reads it, if it sees both in one partition, and a barrier of all threads after it. So on this GPU,
+#   with this compiler, the omission would not be noticed. The rule is the language's, the help is the compiler's, and
+#   in CUDA you are alone. Write the fence.
+# - Nobody replaces a wait. Without it the code is different, and wrong.
+# - One `warpgroup_mma` is several instructions, one for each 16 numbers of $K$. `wgmma.fence` before the first one
+#   orders what the warps wrote into their registers before it; `wgmma.commit_group` after the last one makes a *group*
+#   of them. You write neither: the compiler adds both to every `warpgroup_mma`. `warpgroup_mma_wait(N)` is
+#   `wgmma.wait_group N`, and that is yours: it waits until at most the $N$ newest *groups* are in progress. So $N$ counts your calls,
+#   not the instructions.
+#
+# </details>
+#
 # ### One product in flight
 #
-# With `warpgroup_mma_wait(0)` in every step the tensor core is idle while the warps wait at the next barrier and
+# With `warpgroup_mma_wait(0)` in every step the tensor cores are idle while the warps wait at the next barrier and
 # issue the next product. `warpgroup_mma_wait(1)` lets the newest product continue. After it all products *but* the
 # newest are finished: the slot of step $i - 1$ is free once the product of step $i$ has been issued and this wait has
 # returned. **Which tile can step $i$ request before it has waited for anything?** Write the answer down; it is the
-# line of the exercise that can most easily go wrong silently on a GPU.
+# line of the exercise that can most easily go wrong silently on a GPU. (In the ring of sitting 4 it was tile
+# $i + \text{STAGES} - 1$. What is different here?)
 #
 # ### Exercise: `wgmma_matmul` · core
 #
 # $a$ is `[M, K]` and $b$ `[K, N]` in fp16 or bf16; sums are in fp32, and the result has the dtype of $a$. A program
 # owns a tile of $128 \times 128$; it has eight warps, that is, two warpgroups that share all the work. Leave one
-# product in flight. The given lines before the loop have requested the first `STAGES - 2` tiles: continue from there.
+# product in flight. The given lines before the loop have requested the first tiles: continue from there.
 # A $K$ that is not a multiple of the tile needs no special care: TMA delivers zeros beyond the tensor.
 
 # %% exercise="wgmma_matmul"
@@ -911,8 +953,8 @@ a, b = torch.randn(128, 6 * 64).bfloat16(), torch.randn(6 * 64, 128).bfloat16()
 pictures.timeline(multiplied, a, b)
 
 # %% [markdown]
-# The lane at the bottom, the tensor core's, is the important one. **Predict** for rings of three, four and five
-# slots, and 16 steps of $K$: what share of the time is the tensor core multiplying? What keeps it from multiplying
+# The lane at the bottom, the tensor cores', is the important one. **Predict** for rings of three, four and five
+# slots, and 16 steps of $K$: what share of the time are the tensor cores multiplying? What keeps them from multiplying
 # all the time?
 
 
@@ -923,7 +965,10 @@ def tensor_core(function, *inputs, **more) -> float:
         function(*inputs, **more)
     events = [event for event in session.observation().timeline if event.program == (0, 0, 0)]
     taken = max(event.end for event in events)
-    busy = sum(event.end - event.begin for event in events if event.what == "wgmma")
+    busy, until = 0.0, 0.0
+    for event in sorted((e for e in events if e.what == "wgmma"), key=lambda e: e.begin):
+        busy += max(event.end - max(event.begin, until), 0.0)  # two at the same time count once
+        until = max(until, event.end)
     print(f"{more or function.__name__}: {taken:.0f} cycles, products for {busy / taken:.0%} of them")
     return taken
 
@@ -985,11 +1030,20 @@ assert by_slots[4] < by_slots[3]
 # %%
 step = 2 * 128 * 256 * 64 / timeline.TENSOR_OPERATIONS
 print(f"consumers: {step:.0f} cycles of products in a step")
-print("producer: a wait, an expect, three copies: five calls, by one thread of its 32")
+
+ptx = written.ptx_of(
+    finished_matmul.specialised_matmul, torch.zeros(128, 256).half(), torch.zeros(256, 256).half()
+)
+rounds = written.loops(ptx, finished_matmul.produce, finished_matmul.consume)
+print(f"producer: {sum(rounds['produce'].values())} instructions in a round of its loop, among them")
+for name, times in rounds["produce"].items():
+    if name.startswith(("mbarrier", "cp.async")):
+        print(f"    {times} × {name}")
 
 # %% [markdown]
-# Even with fifty instructions per step it is idle most of the time. So it need not be fast, and needs few registers
-# (sitting 7).
+# That is a few dozen instructions of one warp, for a thousand cycles of products: most of the time the producer is
+# idle. So it need not be fast, and needs few registers (sitting 7). Three calls make six copies, since a box is at most
+# 128 bytes wide if it is swizzled (sitting 3).
 #
 # ### Full and empty
 #
@@ -1126,13 +1180,17 @@ together = tensor_core(multiplied, long_a, long_b, block=(128, 256, 64), stages=
 #
 # - The producer runs ahead until the ring is full, and from then on waits for `empty` most of the time. That is as it should be: a
 #   producer that never waits is too slow.
-# - The two consumers alternate at the tensor core by themselves, since it does one product at a time in this model.
-#   They will need more synchronisation as soon as there is a softmax between two products (sitting 8).
-# - In the model the kernel of exercise 3, with the same tile, is nearly as good (the last line). Two costs are not in
-#   the model: issuing instructions takes time, and 256 threads that do everything need registers for everything. On a
-#   GPU both matter.
+# - The two consumers multiply at the same time, and each gets half of the tensor cores in this model. They will need
+#   more synchronisation as soon as there is a softmax between two products (sitting 8).
+# - In the model the kernel of exercise 3, with the same tile, is about as good (the last line). Two costs are not in the
+#   model: issuing instructions takes time, and 256 threads that do everything need registers for everything. Whether
+#   they matter is a question for a GPU:
 #
 # </details>
+
+# %%
+measured = timings.timings()
+print(timings.said(measured, "product"))
 
 # %% [markdown]
 # Break it, and predict which partition the report names: report the slot of *this* step as empty; let `empty` count
@@ -1165,14 +1223,103 @@ together = tensor_core(multiplied, long_a, long_b, block=(128, 256, 64), stages=
 #
 # <details><summary>Answer</summary>
 #
-# The compiler lets one thread of the partition arrive, after a barrier of the partition's own 128 threads (`bar.sync
-# 2, 128` in the listing): in Gluon a partition arrives as a whole. In CUDA you choose which threads arrive, and give
-# the barrier their number.
+# The compiler lets one thread of the partition arrive, after a barrier of the partition's own 128 threads (see the next
+# section): in Gluon a partition arrives as a whole. In CUDA you choose which threads arrive, and give the barrier their
+# number.
 #
 # </details>
 
 # %% [markdown]
-# **Sources of sittings 1 to 6.** Barriers, phases, bulk copies, proxies, `wgmma`: NVIDIA, PTX ISA, sections "mbarrier", "cp.async.bulk.tensor",
+# ### Barriers that you did not write
+#
+# Besides mbarriers, which lie in shared memory and count what you tell them to, a program has 16 *named* barriers in
+# hardware, with numbers from 0 to 15 (PTX ISA, section "bar, barrier"). `bar.sync 2, 128` waits until 128 threads have
+# come to barrier 2. They have no phases, and they make the memory accesses of these threads visible to each other.
+# **Predict** what a compiled consumer uses them for, and how the two consumers avoid meeting at the same one.
+
+# %%
+named = Counter()
+for one in written.instructions(ptx, finished_matmul.produce, finished_matmul.consume):
+    if one.name.startswith(("bar.sync", "barrier.sync", "bar.warp.sync")):
+        named[one.function or "around the partitions", " ".join(one.text.rstrip(";").split())] += 1
+for (where, instruction), times in sorted(named.items()):
+    print(f"{where:22} {times} × {instruction}")
+
+# %% [markdown]
+# <details><summary><b>What to notice</b></summary>
+#
+# - Barrier 0 is that of the first consumer's 128 threads, barrier 2 that of the second's. The compiler puts one before
+#   each `mbarrier.arrive`, so that no thread is still reading what the arrival gives away.
+# - Barrier 1 is met by all warps of the program: there the first partition hands work to the others and takes it back.
+#   The producer is a single warp, and needs only `bar.warp.sync`.
+# - Gluon's language has no named barriers of your own. CUDA's programs use them to synchronise consumers:
+#   FlashAttention-3's kernels pass the turn of ping-pong by named barriers (sitting 8 does it by mbarriers).
+# - And after `mbarrier.init`? One thread initialises; the others must not use the barrier before. Within a program the
+#   compiler sees to that with a barrier of all threads.
+#
+# </details>
+#
+# ### Beyond the program: clusters
+#
+# On Hopper up to eight programs (more, if the kernel allows it) form a *cluster*: they run on neighbouring SMs at the
+# same time, and can access each other's shared memory (NVIDIA's Hopper whitepaper, "thread block clusters"). The copy engine can
+# *multicast*: one request, and the tile arrives in the shared memory of several programs, each with its own barrier.
+# Two programs that own different queries of one head need the same K and V. With multicast each requests half of the
+# tiles, and L2 delivers half of the bytes.
+#
+# Now a barrier has to be initialised before a copy that *another* program requested reports to it. No compiler sees
+# that: the fence is yours. **Predict** which instructions change with `MULTICAST`, and which with `TOGETHER`.
+
+
+# %%
+@gluon.jit
+def one_tile_for_two(x_desc, y_desc, MULTICAST: gl.constexpr, TOGETHER: gl.constexpr):
+    tile = gl.allocate_shared_memory(x_desc.dtype, x_desc.block_type.shape, x_desc.layout)
+    full = mbarrier.allocate_mbarrier()
+    mbarrier.init(full, count=1)
+    if TOGETHER:
+        mbarrier.sync_cluster_init()
+    mbarrier.expect(full, x_desc.nbytes_per_cta)
+    tma.async_copy_global_to_shared(x_desc, [0, 0], full, tile, multicast=MULTICAST)
+    mbarrier.wait(full, 0)
+    tma.async_copy_shared_to_global(y_desc, [0, 0], tile)
+    tma.store_wait(0)
+
+
+def cluster_of_two(multicast: bool, together: bool) -> str:
+    """The PTX of the kernel for a cluster of two programs, each of which has the whole tile."""
+    shared = gl.NVMMASharedLayout.get_default_for([64, 64], gl.bfloat16, cga_layout=[[0, 0]])
+    x = torch.zeros(64, 64).bfloat16()
+    tile = TensorDescriptor(x, [64, 64], [64, 1], [64, 64], shared)
+    constants = {"MULTICAST": multicast, "TOGETHER": together}
+    return written.ptx_for(one_tile_for_two, tile, tile, constants=constants, num_warps=4, num_ctas=2)
+
+
+if hasattr(mbarrier, "sync_cluster_init"):
+    for multicast, together in ((False, True), (True, True), (True, False)):
+        print(f"multicast {multicast}, together {together}:")
+        for one in written.instructions(cluster_of_two(multicast, together)):
+            if (
+                re.search(r"cluster|mbarrier_init|bulk\.tensor.*complete_tx", one.text)
+                and "mov" not in one.name
+            ):
+                print("   ", one.name)
+else:
+    print(f"Gluon of Triton {triton.__version__} has no clusters; 3.7.1 has.")
+
+# %% [markdown]
+# <details><summary><b>What to notice</b></summary>
+#
+# - `fence.mbarrier_init.release.cluster` and the cluster's own barrier come from your line `sync_cluster_init()`, and
+#   disappear with it. Without them a program may signal a barrier that its neighbour has not initialised yet.
+# - Multicast is a suffix of the copy, and a mask of the programs that receive it. Their barriers are at the same offset
+#   of their shared memory. Each program still expects the bytes of the whole tile.
+# - Clusters are not used in this lesson's kernels, and the observer does not run them: it knows one program at a time.
+#
+# </details>
+
+# %% [markdown]
+# **Sources of sittings 1 and 4 to 6.** Barriers, phases, bulk copies, proxies, `wgmma`: NVIDIA, PTX ISA, sections "mbarrier", "cp.async.bulk.tensor",
 # "Async proxy" and "Asynchronous warpgroup level matrix instructions". The copy engine and thread block's asynchrony: NVIDIA, *H100 Tensor Core GPU
 # Architecture*, 2022. Producers and consumers with full and empty barriers: NVIDIA, CUTLASS, documents on pipelines and on efficient GEMM; J. Shah et al.,
 # *FlashAttention-3*, 2024, section 3.1. Gluon: Triton's Gluon tutorials. Bytes on their way: J. Little, *Operations Research* 9, 1961.

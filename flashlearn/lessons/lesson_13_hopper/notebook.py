@@ -35,7 +35,6 @@ from collections import Counter
 
 import torch
 import triton
-from rich.console import Console
 from torch import Tensor
 from triton.experimental import gluon
 from triton.experimental.gluon import language as gl
@@ -49,8 +48,6 @@ from triton.experimental.gluon.language.nvidia.hopper import (
 from triton.experimental.gluon.nvidia.hopper import TensorDescriptor
 
 import flashlearn
-from flashlearn.bench import plots, tables
-from flashlearn.bench import record as bench_record
 from flashlearn.compiler.listing import listing
 from flashlearn.interpreter.gluon import timeline
 from flashlearn.interpreter.gluon.sync_faults import SyncError
@@ -184,7 +181,7 @@ def told(launch) -> None:
     try:
         with observing():
             launch()
-        print("Nothing to object.")
+        print("No problems found.")
     except SyncError as fault:
         sentence, *code = str(fault).split("\n")
         print("\n".join([*textwrap.wrap(sentence, 100), *code]))
@@ -871,19 +868,23 @@ for line in ("the wait for the tiles", "the wait for the product", "the fence"):
 #
 # ### Whose fence is it?
 #
-# The observer applies the language's rule. What does the compiler do? **Predict**: how does the PTX for an H100
-# change if you leave out `fence_async_shared()`? And if you leave out the wait for the product?
+# The observer applies the language's rule. What does the compiler do? **Predict** for each of the three omissions how
+# the PTX for an H100 changes.
 
 
 # %%
 def compiled(leave_out: str = "") -> str:
-    return written.ptx_of(multiply, leave_out)
+    described = (tiles_of(t, [64, 64]) for t in (a, b, c))
+    return written.ptx_for(one_product, *described, constants={"LEAVE_OUT": leave_out}, num_warps=4)
 
 
 complete = written.names(compiled())
-for line in ("the fence", "the wait for the product"):
-    same = written.names(compiled(line)) == complete
-    print(f"without {line}: {'the same instructions' if same else 'other instructions'}")
+for line in ("the fence", "the wait for the tiles", "the wait for the product"):
+    try:
+        same = written.names(compiled(line)) == complete
+        print(f"without {line}: {'the same instructions' if same else 'other instructions'}")
+    except triton.CompilationError as refused:
+        print(f"without {line}: the compiler refuses line {refused.node.lineno}")
 
 # %%
 for instruction, line in written.by_line(
@@ -898,7 +899,8 @@ for instruction, line in written.by_line(
 #   a copy that reads it, if it sees both in one partition, and a barrier of all threads after it. So on this GPU,
 #   with this compiler, the omission would not be noticed. The rule is the language's, the help is the compiler's, and
 #   in CUDA you are alone. Write the fence.
-# - Nobody replaces a wait. Without it the code is different, and wrong.
+# - Nobody replaces a wait. Without the one for the tiles the code is another, and wrong. Without the one for the product
+#   there is no code: the promise has a type of its own, which cannot be stored.
 # - One `warpgroup_mma` is several instructions, one for each 16 numbers of $K$. `wgmma.fence` before the first one
 #   orders what the warps wrote into their registers before it; `wgmma.commit_group` after the last one makes a *group*
 #   of them. You write neither: the compiler adds both to every `warpgroup_mma`. `warpgroup_mma_wait(N)` is
@@ -1328,8 +1330,8 @@ else:
 # ## 7 · Moving registers
 #
 # *Sitting 7 of 9.* An SM has 65536 registers, and allocates them when a program starts: the same number for every
-# thread. Your specialised kernel has two consumers of 128 threads each, and a producer of one warp; registers are
-# moved by whole warpgroups, so count 384 threads. **Predict**: how many registers does each thread get at most? A
+# thread. Your specialised kernel has two consumers of 128 threads each, and a producer of one warp. Nine warps would
+# be a program too, but registers are moved by whole warpgroups, so Triton launches twelve: count 384 threads. **Predict**: how many registers does each thread get at most? A
 # consumer of attention holds $64 \times D$ sums for $O$, $64 \times 128$ scores, and $P$ in 16 bits. Are they enough
 # for $D = 128$?
 
@@ -1342,11 +1344,43 @@ for D in (64, 128):
     print(f"D {D:3}: {sums} for O, {scores} for S, {p} for P: {sums + scores + p}")
 
 # %% [markdown]
-# That makes 160 of 168, which leaves too little room for the maximum and the sum of a row, for addresses, and for P
-# in fp32 before it is rounded. What does not fit is spilled to memory. The producer also has 168 registers per
-# thread, but needs only a few: the addresses of some barriers and a counter.
+# That makes 160 of 168, which leaves little room for the maximum and the sum of a row, for addresses, and for P in
+# fp32 before it is rounded. What does not fit is spilled to memory. The producer also has 168 registers per thread, but
+# needs only a few: the addresses of some barriers and a counter.
 #
-# So registers are *moved*. `setmaxnreg.dec` releases registers of a warpgroup, and `setmaxnreg.inc` waits until
+# ### Move them yourself
+#
+# This compiles sitting 9's attention kernel for an H100, at $D = 128$, with shares of registers that you choose: those
+# of each thread of the second consumer, and of the producer. The first consumer gets what is left. NVIDIA's assembler,
+# which comes with Triton, says how many bytes each thread spills. **Predict** whether equal shares spill, run the cell,
+# and then change the two numbers until nothing does. How low may the consumers' share be?
+
+# %%
+shares = (168, 168)  # of the second consumer and of the producer, in steps of 8
+
+
+def spills(second: int, producer: int) -> str:
+    first = 3 * each - second - producer
+    said = forward_variants.spilled((second, producer), D=128)
+    return f"{first:3} and {second:3} for the consumers, {producer:3} for the producer: {said} bytes spilled"
+
+
+print(spills(*shares))
+
+# %% [markdown]
+# <details><summary><b>Some other shares</b></summary>
+#
+# The next cell tries a few. The consumers need more than a third of the registers, but not all of the 240: this
+# kernel leaves a margin. A kernel with the mask in a loop of its own, Q of the next tile, and turns uses the margin.
+#
+# </details>
+
+# %%
+for second, producer in ((152, 152), (168, 168), (192, 120), (208, 88), (240, 24)):
+    print(spills(second, producer))
+
+# %% [markdown]
+# How are registers *moved*? `setmaxnreg.dec` releases registers of a warpgroup, and `setmaxnreg.inc` waits until
 # enough are free, and takes them (PTX ISA, section "setmaxnreg": from 24 to 256, in steps of 8). In Gluon they are
 # the last argument of `gl.warp_specialize`: `[240, 24]` are the registers of a thread in the second and the third
 # partition. The first gets what remains of the three shares of 168. **Predict** how many remain, and how many would
@@ -1360,20 +1394,29 @@ for consumer, producer in ((240, 24), (240, 40), (232, 40), (256, 24)):
     )
 
 # %% [markdown]
-# This is what the compiler does with it for an H100. The next cell compiles the package's forward kernel:
+# This is what the compiler does with `[240, 24]` in the matrix product of sitting 6. **Predict** how many times a
+# consumer's share is set, and how many times the producer's.
 
 # %%
-print("\n".join(forward_variants.given_registers(D=128)))
+moves = written.moved_registers(ptx, finished_matmul.produce, finished_matmul.consume)
+for way, count, begins in moves:
+    if begins != written.WAITING:
+        print(f"setmaxnreg.{way} {count:3}  at the beginning of {begins}")
+others = Counter(f"{way} {count}" for way, count, begins in moves if begins == written.WAITING)
+print("between the partitions:", ", ".join(f"{times} × {move}" for move, times in others.items()))
 
 # %% [markdown]
 # <details><summary><b>What to notice</b></summary>
 #
-# - 240 and 24 are those of the partitions. The other figures are the compiler's own, for the start and the end of the
-#   partitions.
+# - Each partition sets its share where it begins: 240 in both consumers (one of them is the program's own first warps, and
+#   comes down from 256), 24 in the producer.
+# - The others stand between the partitions: warps that wait for work have a share too, and so have the three warps
+#   that fill up the producer's warpgroup. These figures are the compiler's own, and you need not know them.
 # - The producer has one warp, but uses the registers of four, since registers are moved by whole warpgroups: $128
 #   \cdot 24 = 3072$ registers for one thread that requests copies. That is still a good bargain: with 168 per thread
 #   they were 21504.
-# - Without this, the kernel would spill, or would need smaller tiles, and so more bytes per product (sitting 5).
+# - Without this, the kernel would spill, as the first cell of this section shows, or would need smaller tiles, and so
+#   more bytes per product (sitting 5).
 #
 # </details>
 #
@@ -1430,7 +1473,8 @@ for shares in ((240, 24), (28, 24), (16, 24), (256, 256)):
 # | | operations per cycle |
 # |---|---|
 # | products in bf16 | 4096 |
-# | fp32 addition, multiplication, multiply-add, comparison | 128 |
+# | fp32 addition, multiplication, multiply-add | 128 |
+# | comparison, minimum, maximum, and most conversions | 64 |
 # | `ex2`, the exponential to base 2 | 16 |
 #
 # **Predict**, for $D = 64$ and $D = 128$: which takes longer, the two products or the exponentials?
@@ -1438,7 +1482,7 @@ for shares in ((240, 24), (28, 24), (16, 24), (256, 256)):
 # %%
 tile = 128 * 128
 exponentials = tile / timeline.SPECIAL_LANES
-others = 4 * tile / timeline.LANES  # a multiply-add, the maximum, the sum, and rounding P
+others = tile * (2 / 128 + 2 / 64)  # a multiply-add and the sum; the maximum, and rounding P
 print(f"exponentials {exponentials:.0f} cycles, other arithmetic about {others:.0f}")
 for D, rate, name in ((64, 1, "bf16"), (128, 1, "bf16"), (128, 2, "fp8")):
     products = 2 * 2 * tile * D / (rate * timeline.TENSOR_OPERATIONS)
@@ -1457,8 +1501,8 @@ for D, rate, name in ((64, 1, "bf16"), (128, 1, "bf16"), (128, 2, "fp8")):
 # - So it is the exponentials that have to overlap with something; the ring has already hidden the copies.
 #   Exponentials and products run on different units, yet for one tile they come one after the other: its softmax
 #   needs its scores, and its second product needs the softmax.
-# - The only way to spend less time on that unit is to compute fewer exponentials, and one per score is the minimum
-#   here. (The multiplication by the scale is folded already: lesson 12.)
+# - One exponential per score is the minimum. (The multiplication by the scale is folded already: lesson 12.) But it
+#   need not be computed by that unit: see the end of this sitting.
 #
 # </details>
 #
@@ -1467,68 +1511,149 @@ for D, rate, name in ((64, 1, "bf16"), (128, 1, "bf16"), (128, 2, "fp8")):
 #
 # ### A tile of another consumer: ping-pong
 #
-# Two consumers have two tiles of queries. While one computes exponentials, the other one can multiply. In the forward
-# kernel below each consumer does one thing after the other: issue $S$, wait, softmax, issue $PV$ (of the previous
-# block), wait. **Predict** the two consumers' lanes: do they multiply at the same time, compute exponentials at the
-# same time, or alternate?
+# Two consumers have two tiles of queries. While one computes exponentials, the other one can multiply. Here are two
+# consumers reduced to that: in each step a product, and the sum of the exponentials of its rows. They share nothing but
+# the units of the SM, and two barriers, `turns`, which they use if `PASS` says so: a consumer waits for its turn, and
+# passes it on to the other one, either when it has issued its product, or when its product is finished.
+#
+# The model's lanes, exponentials and tensor cores belong to the SM: who uses them at the same time shares them evenly.
+# **Predict** for `PASS="never"`: do the two multiply at the same time, compute exponentials at the same time, or
+# alternate?
+
+
+# %%
+@gluon.jit
+def exponentials_of_scores(
+    q, k, loaded, turns, y_ptr, steps, CONSUMER: gl.constexpr, PASS: gl.constexpr, FIRST: gl.constexpr
+):
+    layout: gl.constexpr = accumulator(128)
+    total = gl.zeros([64], gl.float32, layout=gl.SliceLayout(1, layout))
+    nothing = gl.zeros([64, 128], gl.float32, layout=layout)
+    mbarrier.wait(loaded, 0)
+    for i in range(steps):
+        if PASS != "never":
+            mbarrier.wait(turns.index(CONSUMER), i % 2 ^ FIRST[CONSUMER])
+        s = warpgroup_mma(q.index(CONSUMER), k.permute([1, 0]), nothing, use_acc=False, is_async=True)
+        if PASS == "issued":
+            mbarrier.arrive(turns.index(1 - CONSUMER), count=1)
+        s = warpgroup_mma_wait(0, deps=[s])
+        if PASS == "finished":
+            mbarrier.arrive(turns.index(1 - CONSUMER), count=1)
+        total += gl.sum(gl.exp2(s), axis=1)
+    gl.store(y_ptr + 64 * CONSUMER + gl.arange(0, 64, layout=gl.SliceLayout(1, layout)), total)
+
+
+@gluon.jit
+def two_consumers(q_desc, k_desc, y_ptr, steps, PASS: gl.constexpr, FIRST: gl.constexpr):
+    q = gl.allocate_shared_memory(q_desc.dtype, [2, 64, 128], q_desc.layout)
+    k = gl.allocate_shared_memory(k_desc.dtype, [128, 128], k_desc.layout)
+    loaded = gl.allocate_shared_memory(gl.int64, [1], mbarrier.MBarrierLayout())
+    turns = gl.allocate_shared_memory(gl.int64, [2, 1], mbarrier.MBarrierLayout())
+    mbarrier.init(loaded, count=1)
+    for each in gl.static_range(2):
+        mbarrier.init(turns.index(each), count=1)
+    mbarrier.expect(loaded, 2 * q_desc.block_type.nbytes + k_desc.block_type.nbytes)
+    for each in gl.static_range(2):
+        tma.async_copy_global_to_shared(q_desc, [64 * each, 0], loaded, q.index(each))
+    tma.async_copy_global_to_shared(k_desc, [0, 0], loaded, k)
+    gl.warp_specialize(
+        [
+            (exponentials_of_scores, (q, k, loaded, turns, y_ptr, steps, 0, PASS, FIRST)),
+            (exponentials_of_scores, (q, k, loaded, turns, y_ptr, steps, 1, PASS, FIRST)),
+        ],
+        [4],
+        [232],
+    )
+
+
+few_queries, some_keys = torch.randn(128, 128).bfloat16() / 8, torch.randn(128, 128).bfloat16()
+
+
+def sums_of_exponentials(q: Tensor, k: Tensor, turn: str, first: tuple[int, int] = (1, 0)) -> Tensor:
+    y = torch.empty(128)
+    two_consumers[(1,)](
+        tiles_of(q, [64, 128]), tiles_of(k, [128, 128]), y, 6, PASS=turn, FIRST=first, num_warps=4
+    )
+    return y
+
+
+pictures.timeline(sums_of_exponentials, few_queries, some_keys, turn="never")
+
+# %% [markdown]
+# They are in step: both multiply, and each gets half of the tensor cores; then both take exponentials, and share these.
+# While one of the two units works, the other one rests.
+#
+# With turns there is a first consumer. Nobody has arrived on either barrier yet; `FIRST` has the parity with which each
+# consumer waits for the first time. **Predict** what happens with `(0, 0)`; then find the parities with which consumer
+# 0 begins.
+
+# %%
+first = (0, 0)  # the parities with which consumers 0 and 1 wait for their first turn
+told(lambda: sums_of_exponentials(few_queries, some_keys, "finished", first))
+
+# %% [markdown]
+# <details><summary>Answer</summary>
+#
+# `(1, 0)`. On a fresh barrier parity 1 counts as complete, so consumer 0 continues. Consumer 1 asks for parity 0, and
+# waits until consumer 0 has arrived. From then on each arrival lets the other consumer continue once.
+#
+# </details>
+#
+# Now both ways to pass the turn. **Predict** which of them is faster, and by how much.
+
+# %%
+steps_taken = {}
+for turn in ("never", "issued", "finished"):
+    with observing() as (session, _):
+        found = sums_of_exponentials(few_queries, some_keys, turn)
+    torch.testing.assert_close(found, 6 * torch.exp2(few_queries.float() @ some_keys.float().T).sum(1))
+    steps_taken[turn] = max(event.end for event in session.observation().timeline)
+    print(f"turn passed when {turn:9}: {steps_taken[turn]:6.0f} cycles")
+assert steps_taken["finished"] < 0.7 * steps_taken["never"]
+
+# %%
+pictures.timeline(sums_of_exponentials, few_queries, some_keys, turn="finished")
+
+# %% [markdown]
+# <details><summary><b>What to notice</b></summary>
+#
+# - With turns one consumer multiplies while the other one takes exponentials, and each has its unit to itself. Both
+#   were idle half of the time before; that is where the time comes from.
+# - A turn that is passed as soon as the product is *issued* changes hardly anything in the model: the other product
+#   begins a moment later, and the two share the tensor cores again.
+# - In which order an SM serves products of two warpgroups is not documented; the model shares evenly, and starts both
+#   consumers at the same moment. If a GPU serves one after the other, passing the turn early is enough, and saves the
+#   wait. So turns have to be measured.
+#
+# </details>
+#
+# FlashAttention-3 passes the turn for both products of a step, $S$ of this block and $PV$ of the block before (section
+# 3.1 of its paper). So does the package's kernel, when the products are issued. Here it is, on its own and by turns, with nothing else changed:
 
 # %%
 q = torch.randn(1, 1, 128, 64).bfloat16()
 k, v = (torch.randn(1, 1, 8 * 128, 64).bfloat16() for _ in range(2))
-pictures.timeline(forward_variants.in_order, q, k, v, window=(0, 8000))
-
-# %%
-in_order = tensor_core(forward_variants.in_order, q, k, v)
-
-# %% [markdown]
-# <details><summary><b>What to notice</b></summary>
-#
-# - Both begin with a product, and the tensor core does one at a time in this model: one of the two is served first,
-#   and from then on they are out of step. Part of one consumer's softmax overlaps with the other's products, without
-#   any barrier between the two.
-# - On a GPU nothing guarantees that. Warps are scheduled as they become ready; both consumers may issue products at
-#   the same time, and then compute exponentials at the same time, on 16 lanes that they share.
-#
-# </details>
-#
-# *Ping-pong* enforces it. There is one more barrier per consumer, `turns`. A consumer waits for its turn, issues its
-# products, and passes the turn to the other one: their products alternate, and so do their softmaxes.
-#
-# ```python
-# mbarrier.wait(turns.index(CONSUMER), taken % 2 ^ (1 - CONSUMER))
-# s = warpgroup_mma(q, k, …)          # of this block
-# acc = warpgroup_mma(p, v, acc, …)   # of the block before
-# mbarrier.arrive(turns.index(1 - CONSUMER), count=1)
-# ```
-#
-# **A question.** At first there has been no arrival on either barrier. Which consumer begins, and how does the code
-# above determine that?
-#
-# <details><summary>Answer</summary>
-#
-# Consumer 0 asks for parity $0 \oplus 1 = 1$, which on a fresh barrier counts as complete, so it continues. Consumer
-# 1 asks for parity $0$, and waits until consumer 0 has arrived. From then on each arrival lets the other consumer
-# continue once.
-#
-# </details>
+own = tensor_core(forward_variants.on_their_own, q, k, v)
+turns = tensor_core(forward_variants.by_turns, q, k, v)
+print(f"by turns {own / turns:.2f} times as fast, in the model")
 
 # %%
 pictures.timeline(forward_variants.by_turns, q, k, v, window=(0, 8000))
 
+# %% [markdown]
+# **Predict** what a GPU says: where do turns gain more, with few keys or with many?
+
 # %%
-own = tensor_core(forward_variants.on_their_own, q, k, v)
-turns = tensor_core(forward_variants.by_turns, q, k, v)
+print(timings.said(measured, *(f"turns, S {S}, D {D}" for S, D in timings.TURNS)))
 
 # %% [markdown]
 # <details><summary><b>What to notice</b></summary>
 #
-# - The last two figures compare kernels that differ only in the turns. (The first kernel also lacks the overlap that
-#   the next section explains.) In the model turns change hardly anything, since its consumers alternate by
-#   themselves, and since it gives each partition 16 lanes of its own for exponentials, while on an SM they share
-#   them. A model can only answer the questions that it was built for.
-# - On an H200 it depended on the shape: the package's kernel takes turns where there are few keys, and does not where
-#   there are many (`forward_cut`). Turns have a cost too: two barriers per block, and a consumer that is ready but
-#   has to wait.
+# - Turns have a cost too: two waits and two arrivals per block, and a consumer that is ready but has to wait for the
+#   other. The package's kernel takes turns where there are few keys, and does not where there are many
+#   (`forward_cut`); that was decided by trying both on an H200.
+# - For their own kernel the authors of FlashAttention-3 report, on an H100 with $D = 128$ in fp16, that ping-pong raised it
+#   from 570 to between 620 and 640 TFLOP/s (section 3.1).
 #
 # </details>
 #
@@ -1567,7 +1692,92 @@ turns = tensor_core(forward_variants.by_turns, q, k, v)
 # issued: with $P V$ first, the softmax would have to wait for both of them.
 #
 # </details>
+
+# %% [markdown]
+# ### An exponential without its unit
 #
+# The 16 lanes for `ex2` are the scarce unit, and the 128 for multiply-adds have time left. FlashAttention-4 computes a
+# part of its exponentials on these (T. Zadouri et al., 2026; on Blackwell, where products are faster still). It works on any
+# GPU, and the idea is older: W. Cody and W. Waite, *Software Manual for the Elementary Functions*, 1980. Split $x = n + f$ into the
+# nearest whole number $n$ and $|f| \le \tfrac12$. Then $2^x = 2^n\, 2^f$. The factor $2^n$ is an addition to the exponent's bits of a
+# floating-point number, and $2^f$ on so short an interval is nearly a polynomial.
+#
+# Here it is as a device function, with a polynomial of degree 3. Adding $1.5 \cdot 2^{23}$ leaves no bits for a fraction: that
+# rounds, and the whole number is in the lowest bits of the result. **Predict** how many instructions it takes in
+# place of one `ex2`.
+
+# %%
+POLYNOMIAL = exponential.coefficients(3)
+
+
+@gluon.jit
+def exp2_by_fma(x, C: gl.constexpr):
+    x = gl.maximum(x, -125.0)  # further down fp32 has no normal numbers
+    rounded = x + 12582912.0  # 1.5 · 2²³
+    f = x - (rounded - 12582912.0)
+    p = ((C[0] * f + C[1]) * f + C[2]) * f + C[3]
+    return (p.to(gl.int32, bitcast=True) + (rounded.to(gl.int32, bitcast=True) << 23)).to(
+        gl.float32, bitcast=True
+    )
+
+
+@gluon.jit
+def powers(x_ptr, y_ptr, C: gl.constexpr, BY_FMA: gl.constexpr):
+    at = gl.arange(0, 128, layout=gl.BlockedLayout([1], [32], [4], [0]))
+    x = gl.load(x_ptr + at)
+    gl.store(y_ptr + at, exp2_by_fma(x, C) if BY_FMA else gl.exp2(x))
+
+
+x, y = -20 * torch.rand(128), torch.empty(128)
+made = {}
+for by_fma in (False, True):
+
+    def launch(by_fma=by_fma):
+        powers[(1,)](x, y, POLYNOMIAL, BY_FMA=by_fma, num_warps=4)
+
+    with observing():
+        launch()
+    torch.testing.assert_close(y, torch.exp2(x), atol=0, rtol=1e-4)
+    made[by_fma] = Counter(written.names(written.ptx_of(launch)))
+print("without the polynomial:", dict(made[False] - made[True]))
+print("with it:               ", dict(made[True] - made[False]))
+
+# %% [markdown]
+# How good does it have to be? $P$ is rounded to bf16 before its product, with a relative error of up to $2^{-9}$. **Predict** which
+# degree is enough that hardly any rounded $P$ changes.
+
+# %%
+scores = -20 * torch.rand(1_000_000, generator=torch.Generator().manual_seed(0))
+print("degree  largest relative error in fp32  other number in bf16")
+for degree in range(1, 7):
+    worst, changed = exponential.errors(scores, degree)
+    print(f"{degree:6}  {worst:30.1e}  {changed:20.3%}")
+
+# %%
+for degree in (3, 5):
+    print(f"degree {degree}, a tile of 128 × 128 scores, four other instructions for each:")
+    for share in (0.0, 0.1, 0.2, 0.25, 0.3, 0.5, 1.0):
+        print(
+            f"    {share:4.0%} by multiply-adds: {exponential.cycles(128 * 128, share, degree, others=4):5.0f} cycles"
+        )
+
+# %% [markdown]
+# <details><summary><b>What to notice</b></summary>
+#
+# - Three multiply-adds and six instructions around them replace one `ex2`. On 128 lanes these nine take longer than one on 16,
+#   so it makes no sense for *all* scores. For about a quarter of them it does: then both units are done at the same
+#   time.
+# - At degree 3 the error is far below the rounding of bf16: fewer than one number in a hundred is rounded
+#   to its neighbour. For fp32 you would need degree 5 or 6.
+# - The lower bound has a consequence: $2^{-\infty}$ is not 0 here but $2^{-125}$. A masked score must not
+#   take this path, or be set to 0 afterwards.
+# - This counts two units, with all the other instructions on the lanes, and nothing else. Whether a kernel gains depends on what else its
+#   lanes have to do. At $D = 128$ in bf16 the products take longer than the exponentials, so on Hopper
+#   there is less to gain than in eight bits, or on Blackwell.
+#
+# </details>
+
+# %% [markdown]
 # ## 9 · FlashAttention-3
 #
 # *Sitting 9 of 9.* Now you have all the parts. A program owns 128 queries of one head, 64 per consumer. The producer
@@ -1640,6 +1850,7 @@ forward = flashlearn.use("fa3_forward", fa3_forward)
 pictures.timeline(forward, q, k, v, window=(0, 8000))
 
 # %%
+in_order = tensor_core(forward_variants.in_order, q, k, v)  # the same kernel, each product waited for at once
 overlapped = tensor_core(forward, q, k, v)
 print(f"{in_order / overlapped:.2f} times as fast as in order, in the model")
 assert overlapped < in_order
@@ -1660,40 +1871,47 @@ assert overlapped < in_order
 #
 # </details>
 #
-# ### From here to the fast one
+# ### How fast is it?
 #
-# `flashlearn.kernels.gluon.fa3_forward` passes the same check. Its consumer works like yours; three things are
-# different:
+# **Predict**: your kernel against lesson 12's in Triton, which has none of this lesson's machinery, and against the package's
+# in Gluon. (On a Hopper GPU the next cell measures the solved version of each; elsewhere it reads an H200's record.)
+
+# %%
+print(timings.said(measured, "forward"))
+slower = measured["forward"][timings.TAUGHT] / measured["forward"][timings.TRITON]
+print(f"the kernel of this sitting takes {slower:.2f} times as long as lesson 12's")
+
+# %% [markdown]
+# After nine sittings the kernel is no faster than the one in Triton: on the H200 of the record it is slower by some
+# per cent. It has a producer, rings, and a softmax during a product. What does lesson 12's kernel have that yours has not?
+#
+# - Its loop without a mask. Your `softmax_step` compares and selects for every score, although most blocks of keys need
+#   no mask.
+# - The scale folded into the exponent: one multiply-add for each score, where yours has a multiplication, a selection and a
+#   subtraction.
+# - Several programs on an SM. While one begins or ends, another one multiplies. Yours has so many registers that only
+#   one fits, and its tensor cores rest while Q arrives and while O leaves.
+#
+# The package's kernel, `flashlearn.kernels.gluon.fa3_forward`, passes the same check, and its consumer works like yours. It has
+# what is missing:
 #
 # - Its programs are *persistent*: there is one per SM, which takes one tile after another, so that the producer can
 #   load the next tile's $Q$ and $K$ while the consumers finish the current one. Under a causal mask a counter in
 #   memory says which tile is next, the longest first.
-# - It has two loops, one of them without any mask, like lesson 12's kernel. In that loop the exponential of a score
-#   costs one multiply-add and one `ex2`.
-# - It has two consumers or three, with or without turns, as `forward_cut` decides. Without these changes your own
-#   kernel may well be no faster than lesson 12's.
-
-# %%
-import inspect
-
-from flashlearn.kernels.gluon import forward_partitions
-
-print(inspect.getsource(forward_partitions.scan.fn))
-
-# %% [markdown]
-# **Predict**, before you run the next cell: how does it compare with cuDNN's attention, with and without a causal
-# mask? The record of an H200 comes with the package (`flashlearn bench` makes one for your GPU). "lesson 13" is the
-# package's pair of kernels; ratios are speeds relative to SDPA's cuDNN backend, geometric means over $D$ 64 and 128
-# and three lengths, with the lowest in parentheses.
-
-# %%
-measured = bench_record.shipped()
-Console(width=100).print(tables.ratios(measured))
-versions = ", ".join(f"{name} {version}" for name, version in measured.versions.items() if version)
-print(f"{measured.device['gpu']}, {measured.made[:10]}, {versions}")
-
-# %%
-plots.every(measured)["throughput_forward"]
+# - It has two loops, one of them without any mask.
+# - In that loop the exponential of a score costs one multiply-add and one `ex2`. These are the lines:
+#
+# ```python
+# m_new = gl.maximum(m_i, gl.max(s, axis=1) * scale)
+# p = gl.exp2(s * scale - m_new[:, None])
+# ```
+# - It has two consumers or three, with or without turns, as `forward_cut` decides.
+#
+# **Stretch, ungraded.** Add one of these to your kernel, and predict its share of the difference before you measure it.
+# The second is the easiest: give `softmax_step` a constant `MASKED`, and split the loop where the last whole block ends.
+#
+# Lesson 12's table and plot compare all kernels over all shapes; "lesson 13" there is the package's pair (`flashlearn
+# bench` makes them for your GPU).
 
 # %% [markdown]
 # ## Project · The backward pass
@@ -1825,12 +2043,11 @@ for kind, what in (("tma load", "brought"), ("tma store", "taken away or added")
 # <details><summary><b>What to notice</b></summary>
 #
 # - The producer waits for `empty` most of the time, as it should, and the consumers wait for their products: the
-#   tensor core has five of them for each block and consumer, while the forward pass has two.
-# - The exponentials of one consumer run during the products of the other, without any barrier between the two. After
-#   the first block they are out of step by themselves.
+#   tensor cores have five of them for each block and consumer, while the forward pass has two.
+# - The two consumers are in step: they multiply at the same time, and compute at the same time. Within a consumer the exponentials
+#   of $S^\top$ run during the product $dP^\top$; nothing runs during the rest.
 # - More bytes go out than come in. $Q$ and $dO$ of a block are 2 · 8 KiB; the shares of its $dQ$ are 16 KiB *per
-#   consumer*, since they are in fp32, and there are two consumers. That limits this kernel, and the fast one reduces
-#   it.
+#   consumer*, since they are in fp32, and there are two consumers. The fast kernel halves that.
 #
 # </details>
 #
@@ -1856,10 +2073,9 @@ print(inspect.getsource(fast.part_of_dq.fn))
 
 # %% [markdown]
 # LSE and $\delta$ are copied by TMA with their block, and $K$ and $V$ stay in registers as left operands where there
-# is room for them ($D$ 64). Here is the loop, in which you will recognise most lines:
-
-# %%
-print(inspect.getsource(fast.scan_queries_past_keys.fn))
+# is room for them ($D$ 64). The rest of its loop you would recognise line by line (`scan_queries_past_keys` in
+# `flashlearn/kernels/gluon/fa3_backward_scan.py`). **Predict** how many bytes leave, and what becomes of the
+# consumers' waits.
 
 # %%
 for name, function in (("yours", backward), ("the fast one", fast_backward)):
@@ -1872,14 +2088,21 @@ pictures.timeline(fast_backward, *gradients, window=(0, 8000))
 # %% [markdown]
 # <details><summary><b>What to notice</b></summary>
 #
-# - In the model the fast kernel is not faster: each consumer computes $dQ$ in two products of half the columns and
-#   waits for the other consumer, and the model's copy engine is not the limit. What the fast kernel saves are bytes
-#   that are *added in memory*, where each is read and written, and the model does not count these. A model can only
-#   answer the question that it was built for: here, which partition waits for which.
-# - So the choice between the two was made by measuring. `flashlearn bench` shows the fast one's figures, and on a
-#   Hopper GPU the check of your own kernel compares its time with cuDNN's.
+# - Half of the bytes that are *added in memory* are saved. There each of them is read and written, and the model does
+#   not count that. It does count the product for $dQ$, which is one block late, so that a consumer has a product in
+#   progress where yours has none.
+# - A model can only answer the question that it was built for: here, which partition waits for which. What the kernels
+#   take is measured:
 #
 # </details>
+
+# %%
+print(timings.said(measured, "backward"))
+
+# %% [markdown]
+# Here too the kernel as taught is slower than lesson 12's, although it makes five products for each pair of tiles, and
+# lesson 12's two kernels seven. Its $dQ$ leaves in fp32, once for each consumer, and its consumers are idle at the same
+# time. The fast one has the same five products, and exchanges $dS^\top$: the design was not the mistake.
 #
 # **A question.** The sum of $dQ$ begins at zero, is in fp32, and is padded to whole blocks of queries. What would go
 # wrong without each of these?

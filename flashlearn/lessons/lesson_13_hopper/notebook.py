@@ -24,9 +24,9 @@
 # read that comes too early is reported with both lines. On a Hopper GPU (an H100, H200 or GH200) checks compile and
 # time the same kernels.
 #
-# **It takes** eight sittings of about an hour, a ninth of two to three hours, and a project. The sittings are: 1 one
-# tile; 2 layouts; 3 shared memory; 4 a ring; 5 products; 6 a producer and two consumers; 7 registers; 8 ping-pong, and
-# a softmax during a product; 9 FlashAttention-3.
+# **It takes** eight sittings of about an hour, a ninth of two to three hours, and a project. The sittings are: 1
+# one tile; 2 layouts; 3 shared memory; 4 a ring; 5 products; 6 a producer and two consumers; 7 registers; 8
+# ping-pong, and a softmax during a product; 9 FlashAttention-3.
 
 # %%
 import re
@@ -353,8 +353,8 @@ for name, layout in {"warps below each other": BY_ROWS, "warps side by side": BY
 #
 # - Eight lanes share a row: three exchanges, in each of which the lanes of a pair add. A thread has elements of two
 #   rows (the pattern has 16 rows, the tile 32), so six in all.
-# - If the warps are side by side, a row is divided among all four. Warps exchange through shared memory only: a store,
-#   a barrier, a load.
+# - If the warps are side by side, a row is divided among all four. Warps exchange through shared memory only: a
+#   store, a barrier, a load.
 # - `gl.arange` takes a layout too. `rows` in the layout `SliceLayout(1, layout)` gives each thread the numbers of
 #   *its* rows, so that `rows[:, None]` fits the tile without any exchange. That is why `SliceLayout` is in every
 #   kernel of this lesson.
@@ -374,8 +374,8 @@ print("lanes still exchange" if needed["shfl"] + needed["st.shared"] else "no ex
 # <details><summary>Answer</summary>
 #
 # `gl.BlockedLayout([1, 64], [32, 1], [4, 1], [1, 0])`: a thread holds whole rows, and the lanes of a warp are below
-# each other. But then neighbouring lanes load from different rows, 256 bytes apart, so each load of a warp touches 32 sectors that lie apart. A layout
-# that suits the loads seldom suits what comes after them.
+# each other. But then neighbouring lanes load from different rows, 256 bytes apart, so each load of a warp touches
+# 32 sectors that lie apart. A layout that suits the loads seldom suits what comes after them.
 #
 # </details>
 #
@@ -385,11 +385,11 @@ print("lanes still exchange" if needed["shfl"] + needed["st.shared"] else "no ex
 # other layout. Gluon does that nowhere by itself. If an operation combines tiles of different layouts, it refuses to
 # compile.
 #
-# Two layouts are given by the hardware. `accumulator(N)` of the course's kernels is the one in which WGMMA leaves the
-# sums of a product (sitting 5): an `NVMMADistributedLayout`, each warp 16 rows of 64. `operand_a(layout)` is the one in which
-# it takes a left operand from registers: a `DotOperandLayout`. **Predict** which of these conversions is the most
-# expensive, and which costs nothing: from `BY_ROWS` to `BY_COLUMNS`; from `BY_ROWS` to an accumulator; from an
-# accumulator, in 16 bits, to a left operand.
+# Two layouts are given by the hardware. `accumulator(N)` of the course's kernels is the one in which WGMMA leaves
+# the sums of a product (sitting 5): an `NVMMADistributedLayout`, each warp 16 rows of 64. `operand_a(layout)` is
+# the one in which it takes a left operand from registers: a `DotOperandLayout`. **Predict** which of these
+# conversions is the most expensive, and which costs nothing: from `BY_ROWS` to `BY_COLUMNS`; from `BY_ROWS` to an
+# accumulator; from an accumulator, in 16 bits, to a left operand.
 
 # %%
 layout_pictures.held(accumulator(64), (64, 64), mark=(5, 17))
@@ -431,8 +431,8 @@ for name, before, after in (
 # - What has to change its warp goes through shared memory. A conversion between kinds of layouts costs a store and a
 #   load of the whole tile, with a barrier between them.
 # - From an accumulator to a left operand nothing moves: every element stays in its thread. That is what makes
-#   attention in one kernel possible: $P$ is computed where $S$ was left, is rounded to 16 bits, and is the left operand
-#   of $PV$. In eight bits the two layouts differ (lesson 14).
+#   attention in one kernel possible: $P$ is computed where $S$ was left, is rounded to 16 bits, and is the left
+#   operand of $PV$. In eight bits the two layouts differ (lesson 14).
 #
 # </details>
 #
@@ -449,11 +449,11 @@ for name, before, after in (
 # %% [markdown]
 # ## 3 · Shared memory: the swizzle, and the copy engine's limits
 #
-# *Sitting 3 of 9.* Shared memory has layouts too: `NVMMASharedLayout` says at which offset each element of a tile is
-# stored. It matters because of banks. A row of 64 numbers of 16 bits has 128 bytes, exactly one word in each of the 32
-# banks (lesson 05, section 4). The tensor cores and the matrix loads read eight rows at a time, 16 bytes of each (PTX
-# ISA calls these 8 × 16 bytes a *core matrix*). **Predict**: in how many turns, if the rows are stored one below the
-# other?
+# *Sitting 3 of 9.* Shared memory has layouts too: `NVMMASharedLayout` says at which offset each element of a tile
+# is stored. It matters because of banks. A row of 64 numbers of 16 bits has 128 bytes, exactly one word in each of
+# the 32 banks (lesson 05, section 4). The tensor cores and the matrix loads read eight rows at a time, 16 bytes of
+# each (PTX ISA calls these 8 × 16 bytes a *core matrix*). **Predict**: in how many turns, if the rows are stored
+# one below the other?
 
 # %%
 PLAIN = gl.NVMMASharedLayout(swizzle_byte_width=0, element_bitwidth=16, rank=2)
@@ -462,9 +462,10 @@ SWIZZLED = gl.NVMMASharedLayout(swizzle_byte_width=128, element_bitwidth=16, ran
 layout_pictures.swizzles({"rows of 128 bytes": PLAIN, "swizzled, 128 bytes": SWIZZLED}, (64, 64))
 
 # %% [markdown]
-# This is lesson 05's picture of banks, with one square for each 16 bytes of the first eight rows; a number is a group
-# of four banks. In the *128-byte swizzle* piece $c$ of row $r$ is stored where piece $c \oplus (r \bmod 8)$ would
-# have been. Eight pieces below each other are then in eight different groups of banks, and a row is still all of them.
+# This is lesson 05's picture of banks, with one square for each 16 bytes of the first eight rows; a number is a
+# group of four banks. In the *128-byte swizzle* piece $c$ of row $r$ is stored where piece $c \oplus (r \bmod 8)$
+# would have been. Eight pieces below each other are then in eight different groups of banks, and a row is still all
+# of them.
 #
 # In code it is an exclusive-or of three bits of the address with three others. Whether that is really what the
 # compiler does can be checked, and conflicts can be counted:
@@ -532,19 +533,20 @@ print(f"of 64 × 128: column 63 of row 0 is element {halves[0, 63]}, column 64 i
 # - A row of 128 numbers of 16 bits is too long for one box: the compiler requests two, and in shared memory the tile
 #   is two tiles of 64 columns, one after the other. This is how K is stored at $D = 128$. Your code does not see it,
 #   and the number of bytes that the barrier expects is the same.
-# - The other limits are seen by you: strides and the address are multiples of 16 bytes (sitting 1), and a tile starts
-#   at a multiple of 1024 bytes of shared memory if it is swizzled over 128, so that the three bits of the row are bits
-#   of the address. Allocation takes care of that.
+# - The other limits are seen by you: strides and the address are multiples of 16 bytes (sitting 1), and a tile
+#   starts at a multiple of 1024 bytes of shared memory if it is swizzled over 128, so that the three bits of the
+#   row are bits of the address. Allocation takes care of that.
 #
 # </details>
 #
-# **A question.** A slice of a swizzled tile, `tile.slice(8, 64, dim=1)`, begins 16 bytes into each row. Can the engine
-# copy into it?
+# **A question.** A slice of a swizzled tile, `tile.slice(8, 64, dim=1)`, begins 16 bytes into each row. Can the
+# engine copy into it?
 #
 # <details><summary>Answer</summary>
 #
-# No. The exclusive-or uses bits of the *address*, so a box that does not begin where a swizzle's pattern does would be
-# stored in another order than the one in which it is read. Slice in whole rows of the pattern, or in whole halves.
+# No. The exclusive-or uses bits of the *address*, so a box that does not begin where a swizzle's pattern does would
+# be stored in another order than the one in which it is read. Slice in whole rows of the pattern, or in whole
+# halves.
 #
 # </details>
 #
@@ -656,10 +658,10 @@ print("phase 1 completed:", {parity: bar.passes(parity) for parity in (0, 1)})
 # %% [markdown]
 # <details><summary><b>What to notice</b></summary>
 #
-# - A wait asks: *does the phase before the current one have this parity?* If it does, the wait returns at once, whether
-#   that is the phase you meant or the one before. So a wait with the wrong parity returns too early while your phase is
-#   still in progress. Once your phase is over, it waits for the *next* one, perhaps forever; and on a fresh barrier a
-#   wait for parity 0 waits, whatever you meant.
+# - A wait asks: *does the phase before the current one have this parity?* If it does, the wait returns at once,
+#   whether that is the phase you meant or the one before. So a wait with the wrong parity returns too early while
+#   your phase is still in progress. Once your phase is over, it waits for the *next* one, perhaps forever; and on a
+#   fresh barrier a wait for parity 0 waits, whatever you meant.
 # - On a fresh barrier a wait for parity 1 returns at once, as if a phase −1 had been completed. Sitting 6 makes use
 #   of that.
 # - If two phases complete without a wait, the parity is the same again. A barrier remembers only one phase.
@@ -773,8 +775,8 @@ pictures.timeline(ring, x[:, : 8 * 64])
 #
 # - the operands are read *from shared memory*, by the tensor cores, while they multiply; only the left one may come
 #   from registers;
-# - the sums are in registers, divided among the four warps, 16 rows each: an SM has four tensor cores, one beside each of
-#   its four schedulers, and each warp of a warpgroup uses its own (NVIDIA's Hopper whitepaper);
+# - the sums are in registers, divided among the four warps, 16 rows each: an SM has four tensor cores, one beside
+#   each of its four schedulers, and each warp of a warpgroup uses its own (NVIDIA's Hopper whitepaper);
 # - the instruction is *asynchronous*: the warps continue before it has finished.
 
 # %%
@@ -899,13 +901,13 @@ for instruction, line in written.by_line(
 #   a copy that reads it, if it sees both in one partition, and a barrier of all threads after it. So on this GPU,
 #   with this compiler, the omission would not be noticed. The rule is the language's, the help is the compiler's, and
 #   in CUDA you are alone. Write the fence.
-# - Nobody replaces a wait. Without the one for the tiles the code is another, and wrong. Without the one for the product
-#   there is no code: the promise has a type of its own, which cannot be stored.
+# - Nobody replaces a wait. Without the one for the tiles the code is another, and wrong. Without the one for the
+#   product there is no code: the promise has a type of its own, which cannot be stored.
 # - One `warpgroup_mma` is several instructions, one for each 16 numbers of $K$. `wgmma.fence` before the first one
-#   orders what the warps wrote into their registers before it; `wgmma.commit_group` after the last one makes a *group*
-#   of them. You write neither: the compiler adds both to every `warpgroup_mma`. `warpgroup_mma_wait(N)` is
-#   `wgmma.wait_group N`, and that is yours: it waits until at most the $N$ newest *groups* are in progress. So $N$ counts your calls,
-#   not the instructions.
+#   orders what the warps wrote into their registers before it; `wgmma.commit_group` after the last one makes a
+#   *group* of them. You write neither: the compiler adds both to every `warpgroup_mma`. `warpgroup_mma_wait(N)` is
+#   `wgmma.wait_group N`, and that is yours: it waits until at most the $N$ newest *groups* are in progress. So $N$
+#   counts your calls, not the instructions.
 #
 # </details>
 #
@@ -956,8 +958,8 @@ pictures.timeline(multiplied, a, b)
 
 # %% [markdown]
 # The lane at the bottom, the tensor cores', is the important one. **Predict** for rings of three, four and five
-# slots, and 16 steps of $K$: what share of the time are the tensor cores multiplying? What keeps them from multiplying
-# all the time?
+# slots, and 16 steps of $K$: what share of the time are the tensor cores multiplying? What keeps them from
+# multiplying all the time?
 
 
 # %%
@@ -1044,8 +1046,8 @@ for name, times in rounds["produce"].items():
 
 # %% [markdown]
 # That is a few dozen instructions of one warp, for a thousand cycles of products: most of the time the producer is
-# idle. So it need not be fast, and needs few registers (sitting 7). Three calls make six copies, since a box is at most
-# 128 bytes wide if it is swizzled (sitting 3).
+# idle. So it need not be fast, and needs few registers (sitting 7). Three calls make six copies, since a box is at
+# most 128 bytes wide if it is swizzled (sitting 3).
 #
 # ### Full and empty
 #
@@ -1180,13 +1182,13 @@ together = tensor_core(multiplied, long_a, long_b, block=(128, 256, 64), stages=
 # %% [markdown]
 # <details><summary><b>What to notice</b></summary>
 #
-# - The producer runs ahead until the ring is full, and from then on waits for `empty` most of the time. That is as it should be: a
-#   producer that never waits is too slow.
+# - The producer runs ahead until the ring is full, and from then on waits for `empty` most of the time. That is as
+#   it should be: a producer that never waits is too slow.
 # - The two consumers multiply at the same time, and each gets half of the tensor cores in this model. They will need
 #   more synchronisation as soon as there is a softmax between two products (sitting 8).
-# - In the model the kernel of exercise 3, with the same tile, is about as good (the last line). Two costs are not in the
-#   model: issuing instructions takes time, and 256 threads that do everything need registers for everything. Whether
-#   they matter is a question for a GPU:
+# - In the model the kernel of exercise 3, with the same tile, is about as good (the last line). Two costs are not
+#   in the model: issuing instructions takes time, and 256 threads that do everything need registers for everything.
+#   Whether they matter is a question for a GPU:
 #
 # </details>
 
@@ -1225,19 +1227,20 @@ print(timings.said(measured, "product"))
 #
 # <details><summary>Answer</summary>
 #
-# The compiler lets one thread of the partition arrive, after a barrier of the partition's own 128 threads (see the next
-# section): in Gluon a partition arrives as a whole. In CUDA you choose which threads arrive, and give the barrier their
-# number.
+# The compiler lets one thread of the partition arrive, after a barrier of the partition's own 128 threads (see the
+# next section): in Gluon a partition arrives as a whole. In CUDA you choose which threads arrive, and give the
+# barrier their number.
 #
 # </details>
 
 # %% [markdown]
 # ### Barriers that you did not write
 #
-# Besides mbarriers, which lie in shared memory and count what you tell them to, a program has 16 *named* barriers in
-# hardware, with numbers from 0 to 15 (PTX ISA, section "bar, barrier"). `bar.sync 2, 128` waits until 128 threads have
-# come to barrier 2. They have no phases, and they make the memory accesses of these threads visible to each other.
-# **Predict** what a compiled consumer uses them for, and how the two consumers avoid meeting at the same one.
+# Besides mbarriers, which lie in shared memory and count what you tell them to, a program has 16 *named* barriers
+# in hardware, with numbers from 0 to 15 (PTX ISA, section "bar, barrier"). `bar.sync 2, 128` waits until 128
+# threads have come to barrier 2. They have no phases, and they make the memory accesses of these threads visible to
+# each other. **Predict** what a compiled consumer uses them for, and how the two consumers avoid meeting at the
+# same one.
 
 # %%
 named = Counter()
@@ -1250,24 +1253,24 @@ for (where, instruction), times in sorted(named.items()):
 # %% [markdown]
 # <details><summary><b>What to notice</b></summary>
 #
-# - Barrier 0 is that of the first consumer's 128 threads, barrier 2 that of the second's. The compiler puts one before
-#   each `mbarrier.arrive`, so that no thread is still reading what the arrival gives away.
-# - Barrier 1 is met by all warps of the program: there the first partition hands work to the others and takes it back.
-#   The producer is a single warp, and needs only `bar.warp.sync`.
+# - Barrier 0 is that of the first consumer's 128 threads, barrier 2 that of the second's. The compiler puts one
+#   before each `mbarrier.arrive`, so that no thread is still reading what the arrival gives away.
+# - Barrier 1 is met by all warps of the program: there the first partition hands work to the others and takes it
+#   back. The producer is a single warp, and needs only `bar.warp.sync`.
 # - Gluon's language has no named barriers of your own. CUDA's programs use them to synchronise consumers:
 #   FlashAttention-3's kernels pass the turn of ping-pong by named barriers (sitting 8 does it by mbarriers).
-# - And after `mbarrier.init`? One thread initialises; the others must not use the barrier before. Within a program the
-#   compiler sees to that with a barrier of all threads.
+# - And after `mbarrier.init`? One thread initialises; the others must not use the barrier before. Within a program
+#   the compiler sees to that with a barrier of all threads.
 #
 # </details>
 #
 # ### Beyond the program: clusters
 #
-# On Hopper up to eight programs (more, if the kernel allows it) form a *cluster*: they run on neighbouring SMs at the
-# same time, and can access each other's shared memory (NVIDIA's Hopper whitepaper, "thread block clusters"). The copy engine can
-# *multicast*: one request, and the tile arrives in the shared memory of several programs, each with its own barrier.
-# Two programs that own different queries of one head need the same K and V. With multicast each requests half of the
-# tiles, and L2 delivers half of the bytes.
+# On Hopper up to eight programs (more, if the kernel allows it) form a *cluster*: they run on neighbouring SMs at
+# the same time, and can access each other's shared memory (NVIDIA's Hopper whitepaper, "thread block clusters").
+# The copy engine can *multicast*: one request, and the tile arrives in the shared memory of several programs, each
+# with its own barrier. Two programs that own different queries of one head need the same K and V. With multicast
+# each requests half of the tiles, and L2 delivers half of the bytes.
 #
 # Now a barrier has to be initialised before a copy that *another* program requested reports to it. No compiler sees
 # that: the fence is yours. **Predict** which instructions change with `MULTICAST`, and which with `TOGETHER`.
@@ -1314,9 +1317,10 @@ else:
 #
 # - `fence.mbarrier_init.release.cluster` and the cluster's own barrier come from your line `sync_cluster_init()`, and
 #   disappear with it. Without them a program may signal a barrier that its neighbour has not initialised yet.
-# - Multicast is a suffix of the copy, and a mask of the programs that receive it. Their barriers are at the same offset
-#   of their shared memory. Each program still expects the bytes of the whole tile.
-# - Clusters are not used in this lesson's kernels, and the observer does not run them: it knows one program at a time.
+# - Multicast is a suffix of the copy, and a mask of the programs that receive it. Their barriers are at the same
+#   offset of their shared memory. Each program still expects the bytes of the whole tile.
+# - Clusters are not used in this lesson's kernels, and the observer does not run them: it knows one program at a
+#   time.
 #
 # </details>
 
@@ -1330,10 +1334,10 @@ else:
 # ## 7 · Moving registers
 #
 # *Sitting 7 of 9.* An SM has 65536 registers, and allocates them when a program starts: the same number for every
-# thread. Your specialised kernel has two consumers of 128 threads each, and a producer of one warp. Nine warps would
-# be a program too, but registers are moved by whole warpgroups, so Triton launches twelve: count 384 threads. **Predict**: how many registers does each thread get at most? A
-# consumer of attention holds $64 \times D$ sums for $O$, $64 \times 128$ scores, and $P$ in 16 bits. Are they enough
-# for $D = 128$?
+# thread. Your specialised kernel has two consumers of 128 threads each, and a producer of one warp. Nine warps
+# would be a program too, but registers are moved by whole warpgroups, so Triton launches twelve: count 384 threads.
+# **Predict**: how many registers does each thread get at most? A consumer of attention holds $64 \times D$ sums for
+# $O$, $64 \times 128$ scores, and $P$ in 16 bits. Are they enough for $D = 128$?
 
 # %%
 registers, threads = GPUS["H100"].registers_per_sm, 3 * 128
@@ -1345,15 +1349,15 @@ for D in (64, 128):
 
 # %% [markdown]
 # That makes 160 of 168, which leaves little room for the maximum and the sum of a row, for addresses, and for P in
-# fp32 before it is rounded. What does not fit is spilled to memory. The producer also has 168 registers per thread, but
-# needs only a few: the addresses of some barriers and a counter.
+# fp32 before it is rounded. What does not fit is spilled to memory. The producer also has 168 registers per thread,
+# but needs only a few: the addresses of some barriers and a counter.
 #
 # ### Move them yourself
 #
-# This compiles sitting 9's attention kernel for an H100, at $D = 128$, with shares of registers that you choose: those
-# of each thread of the second consumer, and of the producer. The first consumer gets what is left. NVIDIA's assembler,
-# which comes with Triton, says how many bytes each thread spills. **Predict** whether equal shares spill, run the cell,
-# and then change the two numbers until nothing does. How low may the consumers' share be?
+# This compiles sitting 9's attention kernel for an H100, at $D = 128$, with shares of registers that you choose:
+# those of each thread of the second consumer, and of the producer. The first consumer gets what is left. NVIDIA's
+# assembler, which comes with Triton, says how many bytes each thread spills. **Predict** whether equal shares
+# spill, run the cell, and then change the two numbers until nothing does. How low may the consumers' share be?
 
 # %%
 shares = (168, 168)  # of the second consumer and of the producer, in steps of 8
@@ -1408,8 +1412,8 @@ print("between the partitions:", ", ".join(f"{times} × {move}" for move, times 
 # %% [markdown]
 # <details><summary><b>What to notice</b></summary>
 #
-# - Each partition sets its share where it begins: 240 in both consumers (one of them is the program's own first warps, and
-#   comes down from 256), 24 in the producer.
+# - Each partition sets its share where it begins: 240 in both consumers (one of them is the program's own first
+#   warps, and comes down from 256), 24 in the producer.
 # - The others stand between the partitions: warps that wait for work have a share too, and so have the three warps
 #   that fill up the producer's warpgroup. These figures are the compiler's own, and you need not know them.
 # - The producer has one warp, but uses the registers of four, since registers are moved by whole warpgroups: $128
@@ -1512,13 +1516,13 @@ for D, rate, name in ((64, 1, "bf16"), (128, 1, "bf16"), (128, 2, "fp8")):
 # ### A tile of another consumer: ping-pong
 #
 # Two consumers have two tiles of queries. While one computes exponentials, the other one can multiply. Here are two
-# consumers reduced to that: in each step a product, and the sum of the exponentials of its rows. They share nothing but
-# the units of the SM, and two barriers, `turns`, which they use if `PASS` says so: a consumer waits for its turn, and
-# passes it on to the other one, either when it has issued its product, or when its product is finished.
+# consumers reduced to that: in each step a product, and the sum of the exponentials of its rows. They share nothing
+# but the units of the SM, and two barriers, `turns`, which they use if `PASS` says so: a consumer waits for its
+# turn, and passes it on to the other one, either when it has issued its product, or when its product is finished.
 #
-# The model's lanes, exponentials and tensor cores belong to the SM: who uses them at the same time shares them evenly.
-# **Predict** for `PASS="never"`: do the two multiply at the same time, compute exponentials at the same time, or
-# alternate?
+# The model's lanes, exponentials and tensor cores belong to the SM: who uses them at the same time shares them
+# evenly. **Predict** for `PASS="never"`: do the two multiply at the same time, compute exponentials at the same
+# time, or alternate?
 
 
 # %%
@@ -1580,12 +1584,12 @@ def sums_of_exponentials(q: Tensor, k: Tensor, turn: str, first: tuple[int, int]
 pictures.timeline(sums_of_exponentials, few_queries, some_keys, turn="never")
 
 # %% [markdown]
-# They are in step: both multiply, and each gets half of the tensor cores; then both take exponentials, and share these.
-# While one of the two units works, the other one rests.
+# They are in step: both multiply, and each gets half of the tensor cores; then both take exponentials, and share
+# these. While one of the two units works, the other one rests.
 #
-# With turns there is a first consumer. Nobody has arrived on either barrier yet; `FIRST` has the parity with which each
-# consumer waits for the first time. **Predict** what happens with `(0, 0)`; then find the parities with which consumer
-# 0 begins.
+# With turns there is a first consumer. Nobody has arrived on either barrier yet; `FIRST` has the parity with which
+# each consumer waits for the first time. **Predict** what happens with `(0, 0)`; then find the parities with which
+# consumer 0 begins.
 
 # %%
 first = (0, 0)  # the parities with which consumers 0 and 1 wait for their first turn
@@ -1627,8 +1631,9 @@ pictures.timeline(sums_of_exponentials, few_queries, some_keys, turn="finished")
 #
 # </details>
 #
-# FlashAttention-3 passes the turn for both products of a step, $S$ of this block and $PV$ of the block before (section
-# 3.1 of its paper). So does the package's kernel, when the products are issued. Here it is, on its own and by turns, with nothing else changed:
+# FlashAttention-3 passes the turn for both products of a step, $S$ of this block and $PV$ of the block before
+# (section 3.1 of its paper). So does the package's kernel, when the products are issued. Here it is, on its own and
+# by turns, with nothing else changed:
 
 # %%
 q = torch.randn(1, 1, 128, 64).bfloat16()
@@ -1652,8 +1657,8 @@ print(timings.said(measured, *(f"turns, S {S}, D {D}" for S, D in timings.TURNS)
 # - Turns have a cost too: two waits and two arrivals per block, and a consumer that is ready but has to wait for the
 #   other. The package's kernel takes turns where there are few keys, and does not where there are many
 #   (`forward_cut`); that was decided by trying both on an H200.
-# - For their own kernel the authors of FlashAttention-3 report, on an H100 with $D = 128$ in fp16, that ping-pong raised it
-#   from 570 to between 620 and 640 TFLOP/s (section 3.1).
+# - For their own kernel the authors of FlashAttention-3 report, on an H100 with $D = 128$ in fp16, that ping-pong
+#   raised it from 570 to between 620 and 640 TFLOP/s (section 3.1).
 #
 # </details>
 #
@@ -1696,15 +1701,16 @@ print(timings.said(measured, *(f"turns, S {S}, D {D}" for S, D in timings.TURNS)
 # %% [markdown]
 # ### An exponential without its unit
 #
-# The 16 lanes for `ex2` are the scarce unit, and the 128 for multiply-adds have time left. FlashAttention-4 computes a
-# part of its exponentials on these (T. Zadouri et al., 2026; on Blackwell, where products are faster still). It works on any
-# GPU, and the idea is older: W. Cody and W. Waite, *Software Manual for the Elementary Functions*, 1980. Split $x = n + f$ into the
-# nearest whole number $n$ and $|f| \le \tfrac12$. Then $2^x = 2^n\, 2^f$. The factor $2^n$ is an addition to the exponent's bits of a
-# floating-point number, and $2^f$ on so short an interval is nearly a polynomial.
+# The 16 lanes for `ex2` are the scarce unit, and the 128 for multiply-adds have time left. FlashAttention-4
+# computes a part of its exponentials on these (T. Zadouri et al., 2026; on Blackwell, where products are faster
+# still). It works on any GPU, and the idea is older: W. Cody and W. Waite, *Software Manual for the Elementary
+# Functions*, 1980. Split $x = n + f$ into the nearest whole number $n$ and $|f| \le \tfrac12$. Then $2^x = 2^n\,
+# 2^f$. The factor $2^n$ is an addition to the exponent's bits of a floating-point number, and $2^f$ on so short an
+# interval is nearly a polynomial.
 #
-# Here it is as a device function, with a polynomial of degree 3. Adding $1.5 \cdot 2^{23}$ leaves no bits for a fraction: that
-# rounds, and the whole number is in the lowest bits of the result. **Predict** how many instructions it takes in
-# place of one `ex2`.
+# Here it is as a device function, with a polynomial of degree 3. Adding $1.5 \cdot 2^{23}$ leaves no bits for a
+# fraction: that rounds, and the whole number is in the lowest bits of the result. **Predict** how many instructions
+# it takes in place of one `ex2`.
 
 # %%
 POLYNOMIAL = exponential.coefficients(3)
@@ -1743,8 +1749,8 @@ print("without the polynomial:", dict(made[False] - made[True]))
 print("with it:               ", dict(made[True] - made[False]))
 
 # %% [markdown]
-# How good does it have to be? $P$ is rounded to bf16 before its product, with a relative error of up to $2^{-9}$. **Predict** which
-# degree is enough that hardly any rounded $P$ changes.
+# How good does it have to be? $P$ is rounded to bf16 before its product, with a relative error of up to $2^{-9}$.
+# **Predict** which degree is enough that hardly any rounded $P$ changes.
 
 # %%
 scores = -20 * torch.rand(1_000_000, generator=torch.Generator().manual_seed(0))
@@ -1764,16 +1770,16 @@ for degree in (3, 5):
 # %% [markdown]
 # <details><summary><b>What to notice</b></summary>
 #
-# - Three multiply-adds and six instructions around them replace one `ex2`. On 128 lanes these nine take longer than one on 16,
-#   so it makes no sense for *all* scores. For about a quarter of them it does: then both units are done at the same
-#   time.
+# - Three multiply-adds and six instructions around them replace one `ex2`. On 128 lanes these nine take longer than
+#   one on 16, so it makes no sense for *all* scores. For about a quarter of them it does: then both units are done
+#   at the same time.
 # - At degree 3 the error is far below the rounding of bf16: fewer than one number in a hundred is rounded
 #   to its neighbour. For fp32 you would need degree 5 or 6.
 # - The lower bound has a consequence: $2^{-\infty}$ is not 0 here but $2^{-125}$. A masked score must not
 #   take this path, or be set to 0 afterwards.
-# - This counts two units, with all the other instructions on the lanes, and nothing else. Whether a kernel gains depends on what else its
-#   lanes have to do. At $D = 128$ in bf16 the products take longer than the exponentials, so on Hopper
-#   there is less to gain than in eight bits, or on Blackwell.
+# - This counts two units, with all the other instructions on the lanes, and nothing else. Whether a kernel gains
+#   depends on what else its lanes have to do. At $D = 128$ in bf16 the products take longer than the exponentials,
+#   so on Hopper there is less to gain than in eight bits, or on Blackwell.
 #
 # </details>
 
@@ -1873,8 +1879,9 @@ assert overlapped < in_order
 #
 # ### How fast is it?
 #
-# **Predict**: your kernel against lesson 12's in Triton, which has none of this lesson's machinery, and against the package's
-# in Gluon. (On a Hopper GPU the next cell measures the solved version of each; elsewhere it reads an H200's record.)
+# **Predict**: your kernel against lesson 12's in Triton, which has none of this lesson's machinery, and against the
+# package's in Gluon. (On a Hopper GPU the next cell measures the solved version of each; elsewhere it reads an
+# H200's record.)
 
 # %%
 print(timings.said(measured, "forward"))
@@ -1883,17 +1890,18 @@ print(f"the kernel of this sitting takes {slower:.2f} times as long as lesson 12
 
 # %% [markdown]
 # After nine sittings the kernel is no faster than the one in Triton: on the H200 of the record it is slower by some
-# per cent. It has a producer, rings, and a softmax during a product. What does lesson 12's kernel have that yours has not?
+# per cent. It has a producer, rings, and a softmax during a product. What does lesson 12's kernel have that yours
+# has not?
 #
-# - Its loop without a mask. Your `softmax_step` compares and selects for every score, although most blocks of keys need
-#   no mask.
-# - The scale folded into the exponent: one multiply-add for each score, where yours has a multiplication, a selection and a
-#   subtraction.
+# - Its loop without a mask. Your `softmax_step` compares and selects for every score, although most blocks of keys
+#   need no mask.
+# - The scale folded into the exponent: one multiply-add for each score, where yours has a multiplication, a
+#   selection and a subtraction.
 # - Several programs on an SM. While one begins or ends, another one multiplies. Yours has so many registers that only
 #   one fits, and its tensor cores rest while Q arrives and while O leaves.
 #
-# The package's kernel, `flashlearn.kernels.gluon.fa3_forward`, passes the same check, and its consumer works like yours. It has
-# what is missing:
+# The package's kernel, `flashlearn.kernels.gluon.fa3_forward`, passes the same check, and its consumer works like
+# yours. It has what is missing:
 #
 # - Its programs are *persistent*: there is one per SM, which takes one tile after another, so that the producer can
 #   load the next tile's $Q$ and $K$ while the consumers finish the current one. Under a causal mask a counter in
@@ -1907,8 +1915,9 @@ print(f"the kernel of this sitting takes {slower:.2f} times as long as lesson 12
 # ```
 # - It has two consumers or three, with or without turns, as `forward_cut` decides.
 #
-# **Stretch, ungraded.** Add one of these to your kernel, and predict its share of the difference before you measure it.
-# The second is the easiest: give `softmax_step` a constant `MASKED`, and split the loop where the last whole block ends.
+# **Stretch, ungraded.** Add one of these to your kernel, and predict its share of the difference before you measure
+# it. The second is the easiest: give `softmax_step` a constant `MASKED`, and split the loop where the last whole
+# block ends.
 #
 # Lesson 12's table and plot compare all kernels over all shapes; "lesson 13" there is the package's pair (`flashlearn
 # bench` makes them for your GPU).
@@ -2044,8 +2053,8 @@ for kind, what in (("tma load", "brought"), ("tma store", "taken away or added")
 #
 # - The producer waits for `empty` most of the time, as it should, and the consumers wait for their products: the
 #   tensor cores have five of them for each block and consumer, while the forward pass has two.
-# - The two consumers are in step: they multiply at the same time, and compute at the same time. Within a consumer the exponentials
-#   of $S^\top$ run during the product $dP^\top$; nothing runs during the rest.
+# - The two consumers are in step: they multiply at the same time, and compute at the same time. Within a consumer
+#   the exponentials of $S^\top$ run during the product $dP^\top$; nothing runs during the rest.
 # - More bytes go out than come in. $Q$ and $dO$ of a block are 2 · 8 KiB; the shares of its $dQ$ are 16 KiB *per
 #   consumer*, since they are in fp32, and there are two consumers. The fast kernel halves that.
 #
@@ -2091,8 +2100,8 @@ pictures.timeline(fast_backward, *gradients, window=(0, 8000))
 # - Half of the bytes that are *added in memory* are saved. There each of them is read and written, and the model does
 #   not count that. It does count the product for $dQ$, which is one block late, so that a consumer has a product in
 #   progress where yours has none.
-# - A model can only answer the question that it was built for: here, which partition waits for which. What the kernels
-#   take is measured:
+# - A model can only answer the question that it was built for: here, which partition waits for which. What the
+#   kernels take is measured:
 #
 # </details>
 
@@ -2100,9 +2109,9 @@ pictures.timeline(fast_backward, *gradients, window=(0, 8000))
 print(timings.said(measured, "backward"))
 
 # %% [markdown]
-# Here too the kernel as taught is slower than lesson 12's, although it makes five products for each pair of tiles, and
-# lesson 12's two kernels seven. Its $dQ$ leaves in fp32, once for each consumer, and its consumers are idle at the same
-# time. The fast one has the same five products, and exchanges $dS^\top$: the design was not the mistake.
+# Here too the kernel as taught is slower than lesson 12's, although it makes five products for each pair of tiles,
+# and lesson 12's two kernels seven. Its $dQ$ leaves in fp32, once for each consumer, and its consumers are idle at
+# the same time. The fast one has the same five products, and exchanges $dS^\top$: the design was not the mistake.
 #
 # **A question.** The sum of $dQ$ begins at zero, is in fp32, and is padded to whole blocks of queries. What would go
 # wrong without each of these?

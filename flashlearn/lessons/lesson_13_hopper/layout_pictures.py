@@ -28,19 +28,19 @@ def held(layout: Any, shape: Shape, part: Shape = (16, 32), mark: Shape | None =
             if column == columns or tuple(found[row, column, :2]) != tuple(found[row, begin, :2]):
                 _run(axes, row, begin, column, *found[row, begin, :2])
                 begin = column
-    said = f"The first {rows} rows and {columns} columns of a tile of {shape[0]} × {shape[1]} elements: "
-    said += "a colour is a warp, a number the lane that holds these elements."
+    text = f"The first {rows} rows and {columns} columns of a tile of {shape[0]} × {shape[1]} elements: "
+    text += "a colour is a warp, a number the lane that holds these elements."
     if mark is not None:
         axes.add_patch(Rectangle(mark[::-1], 1, 1, fill=False, edgecolor=ON_COLOUR, linewidth=2.2))
         axes.add_patch(Rectangle(mark[::-1], 1, 1, fill=False, edgecolor="#000000", linewidth=1.0))
         warp, lane, register = found[mark]
-        said += f" Element {mark} is in register {register} of lane {lane} of warp {warp}."
+        text += f" Element {mark} is in register {register} of lane {lane} of warp {warp}."
     axes.set(
         xlim=(-0.2, columns + 0.2), ylim=(rows + 0.2, -0.2), aspect="equal", xlabel="column", ylabel="row"
     )
     axes.set_xticks([at + 0.5 for at in range(0, columns, 8)], [str(at) for at in range(0, columns, 8)])
     axes.set_yticks([at + 0.5 for at in range(0, rows, 4)], [str(at) for at in range(0, rows, 4)])
-    return Picture(figure, said)
+    return Picture(figure, text)
 
 
 def _run(axes: Any, row: int, begin: int, end: int, warp: int, lane: int) -> None:
@@ -67,11 +67,11 @@ def swizzles(layouts: dict[str, Any], shape: Shape, element_bytes: int = 2) -> P
     step = CHUNK // element_bytes
     found = {name: offsets(layout, shape) * element_bytes // CHUNK for name, layout in layouts.items()}
     drawn = banks({name: partial(_chunk, at, step) for name, at in found.items()}, size=ROWS)
-    said = "; ".join(
+    text = "; ".join(
         f"{name}: {turns([int(at[row, 0]) * CHUNK for row in range(ROWS)], CHUNK)}"
         for name, at in found.items()
     )
-    return Picture(drawn.figure, f"turns that reading the first 16 bytes of eight rows takes: {said}")
+    return Picture(drawn.figure, f"turns that reading the first 16 bytes of eight rows takes: {text}")
 
 
 def _chunk(found: Any, step: int, row: int, column: int) -> int:

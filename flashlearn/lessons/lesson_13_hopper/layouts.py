@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+import triton
 from triton._C.libtriton import gluon_ir, ir
 from triton.backends.compiler import GPUTarget
 from triton.compiler.compiler import make_backend
@@ -92,12 +93,35 @@ def moved(before: Any, after: Any, shape: Shape) -> dict[str, float]:
     }
 
 
+def asks_the_compiler() -> bool:
+    """True if this Triton can be asked for a layout of shared memory: 3.6 ends the process instead."""
+    return tuple(map(int, triton.__version__.split(".")[:2])) >= (3, 7)
+
+
 def offsets(layout: Any, shape: Shape) -> np.ndarray:
-    """Where in shared memory each element lies, counted in elements from the tile's beginning."""
+    """Where in shared memory each element lies, counted in elements from the tile's beginning.
+
+    Asked of the compiler; where `asks_the_compiler` is false, by the rule of the PTX ISA.
+    """
+    if not asks_the_compiler():
+        return _by_the_rule(layout, shape)
     reached = _reached(linear(layout, shape).offset_bases, len(shape))
     found = np.zeros(shape, dtype=np.int64)
     found[tuple(reached.T)] = np.arange(len(reached))
     return found
+
+
+def _by_the_rule(layout: Any, shape: Shape) -> np.ndarray:
+    """A swizzled row's pieces of 16 bytes are exchanged by the exclusive-or with the row's lowest bits.
+
+    What is wider than the swizzle is stored in columns as wide as that, one after another.
+    """
+    element = layout.element_bitwidth // 8
+    rows, columns = np.indices(shape)
+    span = layout.swizzle_byte_width // element or shape[1]
+    plain = (columns // span * (shape[0] * span) + rows * span + columns % span) * element
+    pieces = max(layout.swizzle_byte_width // 16, 1)
+    return (plain ^ ((plain >> 7) & (pieces - 1)) << 4) // element
 
 
 def turns(offset_bytes: Sequence[int], width: int) -> int:

@@ -467,8 +467,9 @@ layout_pictures.swizzles({"rows of 128 bytes": PLAIN, "swizzled, 128 bytes": SWI
 # would have been. Eight pieces below each other are then in eight different groups of banks, and a row is still all
 # of them.
 #
-# In code it is an exclusive-or of three bits of the address with three others. Whether that is really what the
-# compiler does can be checked, and conflicts can be counted:
+# In code it is an exclusive-or of three bits of the address with three others. From version 3.7 on, Triton can be asked
+# whether that is really what it does (for an older one the course applies the rule of the PTX ISA). And conflicts can be
+# counted:
 
 # %%
 row, column = torch.meshgrid(torch.arange(64), torch.arange(64), indexing="ij")
@@ -477,6 +478,7 @@ assert torch.equal(torch.from_numpy(2 * layouts.offsets(PLAIN, (64, 64))), plain
 swizzled = plain ^ (plain >> 7 & 7) << 4  # the row's three lowest bits, onto those of the piece
 assert torch.equal(torch.from_numpy(2 * layouts.offsets(SWIZZLED, (64, 64))), swizzled)
 
+print("asked of the compiler" if layouts.asks_the_compiler() else "this Triton cannot be asked")
 for name, at in {"plain": plain, "swizzled": swizzled}.items():
     below = [layouts.turns(at[:8, c].tolist(), 16) for c in range(0, 64, 8)]
     beside = [layouts.turns(at[r, ::8].tolist(), 16) for r in range(64)]
@@ -1194,7 +1196,7 @@ together = tensor_core(multiplied, long_a, long_b, block=(128, 256, 64), stages=
 
 # %%
 measured = timings.timings()
-print(timings.said(measured, "product"))
+print(timings.table(measured, "product"))
 
 # %% [markdown]
 # Break it, and predict which partition the report names: report the slot of *this* step as empty; let `empty` count
@@ -1649,7 +1651,7 @@ pictures.timeline(forward_variants.by_turns, q, k, v, window=(0, 8000))
 # **Predict** what a GPU says: where do turns gain more, with few keys or with many?
 
 # %%
-print(timings.said(measured, *(f"turns, S {S}, D {D}" for S, D in timings.TURNS)))
+print(timings.table(measured, *(f"turns, S {S}, D {D}" for S, D in timings.TURNS)))
 
 # %% [markdown]
 # <details><summary><b>What to notice</b></summary>
@@ -1884,7 +1886,7 @@ assert overlapped < in_order
 # H200's record.)
 
 # %%
-print(timings.said(measured, "forward"))
+print(timings.table(measured, "forward"))
 slower = measured["forward"][timings.TAUGHT] / measured["forward"][timings.TRITON]
 print(f"the kernel of this sitting takes {slower:.2f} times as long as lesson 12's")
 
@@ -2106,7 +2108,7 @@ pictures.timeline(fast_backward, *gradients, window=(0, 8000))
 # </details>
 
 # %%
-print(timings.said(measured, "backward"))
+print(timings.table(measured, "backward"))
 
 # %% [markdown]
 # Here too the kernel as taught is slower than lesson 12's, although it makes five products for each pair of tiles,

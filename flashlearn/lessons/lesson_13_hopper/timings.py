@@ -102,7 +102,7 @@ def title(record: Record) -> str:
     return f"{record['device']}, {record['date']}, {versions}"
 
 
-def said(record: Record, *groups: str) -> str:
+def table(record: Record, *groups: str) -> str:
     """The times of some comparisons as lines, with the speed relative to each one's first entry."""
     lines = [title(record)]
     for group in groups:
@@ -118,4 +118,4 @@ def said(record: Record, *groups: str) -> str:
 
 if __name__ == "__main__":
     SHIPPED.write_text(json.dumps(measure(), indent=1) + "\n", encoding="utf-8")
-    print(said(json.loads(SHIPPED.read_text(encoding="utf-8")), "forward", "backward", "product"))
+    print(table(json.loads(SHIPPED.read_text(encoding="utf-8")), "forward", "backward", "product"))

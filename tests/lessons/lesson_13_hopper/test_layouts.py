@@ -88,3 +88,12 @@ def test_pictures_say_who_holds_the_element_and_how_many_turns_a_column_takes():
     plain, swizzled = (gl.NVMMASharedLayout(width, 16, rank=2) for width in (0, 128))
     picture = layout_pictures.swizzles({"plain": plain, "swizzled": swizzled}, (64, 64))
     assert "plain: 8; swizzled: 1" in picture.description and picture.png()
+
+
+@pytest.mark.skipif(not layouts.asks_the_compiler(), reason="this Triton cannot be asked for such layouts")
+@pytest.mark.parametrize(
+    ("width", "shape"), [(0, (64, 64)), (32, (64, 16)), (64, (64, 32)), (128, (64, 64)), (128, (64, 128))]
+)
+def test_the_rule_for_an_older_triton_is_what_the_compiler_says(width, shape):
+    layout = gl.NVMMASharedLayout(swizzle_byte_width=width, element_bitwidth=16, rank=2)
+    assert (layouts.offsets(layout, shape) == layouts._by_the_rule(layout, shape)).all()

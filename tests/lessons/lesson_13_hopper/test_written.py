@@ -88,5 +88,5 @@ def test_both_units_together_are_faster_than_one():
 def test_the_record_has_both_directions_and_names_its_gpu():
     record = timings.timings()
     assert record["forward"][timings.TAUGHT] > record["forward"][timings.FAST] > 0
-    said = timings.said(record, "forward", "backward", "no such comparison")
+    said = timings.table(record, "forward", "backward", "no such comparison")
     assert re.search(r"H200|H100|GH200", said) and "not measured" in said

@@ -11,12 +11,12 @@
 # - copy a tile into shared memory with one instruction, and use a barrier to know when it is there;
 # - say which thread holds which element of a tile, what another layout costs, and in which banks a tile is stored;
 # - stream tiles through a ring of buffers, and know the slot and the phase of each tile;
-# - issue asynchronous products, and say from which line on their operands may be overwritten and their sum be read;
+# - issue asynchronous products, say from which line on their operands may be overwritten and their sum be read, and
+#   which fences of the compiled kernel are yours and which the compiler's;
 # - divide a kernel into a producer and consumers that synchronise at barriers, and see in a timeline which waits for
 #   which;
 # - move registers from warps that need few to those that need many, let consumers take turns, and overlap a softmax
 #   with a product;
-# - say which fences and barriers of the compiled kernel are yours, and which are the compiler's;
 # - read, and write, FlashAttention-3.
 #
 # **You need** lessons 05 and 06, and lesson 12 for what has to overlap. **No GPU is needed.** Without one, kernels

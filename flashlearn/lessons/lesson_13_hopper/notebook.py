@@ -595,7 +595,8 @@ waited = sum(event.end - event.begin for event in trace if event.what == "wait")
 print(f"{cycles:.0f} cycles, of which {waited:.0f} in mbarrier.wait: {waited / cycles:.0%}")
 
 # %% [markdown]
-# These are cycles of a *model*: the observer records what each partition did when, with round figures for latency and
+# These are cycles of a *model*: the observer records what each partition did when (a partition is a group of
+# warps that run one function; so far there is one), with round figures for latency and
 # throughput (`flashlearn/interpreter/gluon/timeline.py` lists them). A model cannot tell you how fast a kernel is. It
 # can show where a kernel waits, and what would make it wait less.
 
@@ -858,9 +859,10 @@ for line in ("the wait for the tiles", "the wait for the product", "the fence"):
 # %% [markdown]
 # <details><summary><b>What to notice</b></summary>
 #
-# - After `warpgroup_mma`, `acc` is only a *promise*. The numbers are there after `warpgroup_mma_wait`, which returns
-#   them: write `acc = warpgroup_mma_wait(…, deps=[acc])`, so that neither you nor the compiler uses the promise
-#   instead.
+# - After `warpgroup_mma`, `acc` is only a *promise*. The numbers are there after `warpgroup_mma_wait(0, …)`, which
+#   returns them: write `acc = warpgroup_mma_wait(0, deps=[acc])`, so that neither you nor the compiler uses the promise
+#   instead. With 1 in place of 0 the last product may still be in progress: what is returned may be handed to the next
+#   product, but its numbers may be read only after a wait for 0. With several entries in `deps` a tuple comes back.
 # - Shared memory is accessed in two ways: by ordinary loads and stores, and by TMA and WGMMA (in PTX: the generic and
 #   the async *proxy*). What was written in one way may not be visible to the other until `fence_async_shared()`. From
 #   TMA to WGMMA no fence is needed: both use the async proxy, and the barrier orders them. So by the rule a fence is

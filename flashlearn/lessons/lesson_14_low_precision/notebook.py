@@ -114,9 +114,10 @@ pictures.relative_errors()
 #   is constant, a sixteenth in e4m3 and an eighth in e5m2, and grows only where numbers are subnormal.
 # - A scale should bring the numbers into that range: from $2^{-6}$ to 448 in e4m3, some 15 powers of two. A
 #   floating-point format usually tolerates a scale that is ten times too large. An integer format does not.
-# - 460 goes to 448, and 1000 too, since `cvt.rn.satfinite` saturates (PTX ISA, "cvt"). torch's own cast may saturate or
-#   give NaN; the cell above shows what your version does, and another may differ. Clamp first, and it does not matter:
-#   `eight_bits.to_e4m3` does so.
+# - 460 goes to 448 by rounding: the next number of the same spacing would be 480, and the midpoint is 464. 1000 goes to
+#   448 since `cvt.rn.satfinite` saturates (PTX ISA, "cvt"). torch's own cast may saturate or give NaN; the cell above
+#   shows what your version does, and another may differ. Clamp first, and it does not matter: `eight_bits.to_e4m3`
+#   does so.
 # - e4m3 is used for operands of the forward pass, where precision matters; e5m2 for gradients, which need the range.
 #   (Section 10 asks whether they still do if every block has a scale.)
 #
@@ -156,8 +157,8 @@ print(y.tolist())
 #
 # $x$ is `[M, N]` in any dtype, with any strides; $M$ and $N$ need not be multiples of the block. Return the values in
 # e4m3, and the scales in fp32, one for each block of `block_m` × `block_n`. A block of zeros has the scale 1, so that no
-# 0/0 arises. (Blocks whose numbers are all below $10^{-40}$, where the scale itself underflows, are not asked about.) An
-# index times a stride may exceed $2^{31}$, so the given `rows` and `columns` have 64 bits.
+# 0/0 arises. (Blocks whose numbers are all below $10^{-40}$, where the scale is a subnormal number of few bits, are not
+# in the check.) An index times a stride may exceed $2^{31}$, so the given `rows` and `columns` have 64 bits.
 
 # %% exercise="quantize_blocks"
 # HINT: A program has its whole block. One number of it determines the scale, and that number should become
@@ -234,7 +235,7 @@ assert lost[1_000_000, "one scale"] > 10 * lost[1_000_000, "per block"]
 #
 # Sylvester's Hadamard matrices have such rows, and only 1 and −1 in them: $H_1 = (1)$ and
 #
-# $$H_{2n} = \begin{pmatrix} H_n & H_n \\ H_n & -H_n \end{pmatrix}, \qquad H_{ij} = (-1)^{\text{number of bits that } i \text{ and } j \text{ share}}.$$
+# $$H_{2n} = \begin{pmatrix} H_n & H_n \\ H_n & -H_n \end{pmatrix}, \qquad H_{ij} = (-1)^{\text{number of bits that are 1 in both } i \text{ and } j}.$$
 #
 # Let sympy show three things: that the two definitions agree, that $R = \operatorname{diag}(\sigma) H / \sqrt{D}$ is
 # orthogonal for signs $\sigma_i = \pm 1$, and that the scores do not change.

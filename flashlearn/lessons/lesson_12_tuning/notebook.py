@@ -1195,6 +1195,8 @@ pictures.climbed(climbed) if climbed else None
 #
 # <details><summary><b>What to notice</b></summary>
 #
+# - In the picture a blue bar is a gain and an orange one is not. The number in a bar is the factor over what was kept
+#   before it.
 # - The factors multiply, but they are not independent: the same changes in another order have other factors. In a
 #   record that keeps every rung, also what lost, the speed at its end says little about the last rung's own worth.
 # - A factor within the spread is no gain, however much one would like it to be. The last line of the first table says

@@ -83,7 +83,7 @@ class _Drawing:
             middle, room = top + height / 2 + 4, ROW_LETTERS
             if row.track != before:
                 track = _short(row.track, TRACK_LETTERS)
-                room = min(room, TRACK_LETTERS - len(track) - 1)  # beside the track's name
+                room = min(room, TRACK_LETTERS - len(track) + 1)  # beside the track's name
                 bold = 'font-size="12" font-weight="600"'
                 parts.append(f'<text x="2" y="{middle:.1f}" {bold}>{escape(track)}</text>')
             if row.name and room > 0:

@@ -201,8 +201,8 @@ print("dQ finite:             ", bool((ds @ k_padded).isfinite().all()))
 #
 # - any $S_q$, $S_k$ and $D$, each input with its own strides; what the launcher allocates is contiguous;
 # - causal or not, in one kernel: `IS_CAUSAL` is a constant, and `if IS_CAUSAL:` is decided when the kernel is
-#   compiled. The mask is aligned bottom-right, some queries may see nothing, and no tile without a visible pair may
-#   be multiplied (the check counts the products);
+#   compiled. The mask is aligned bottom-right, some queries may see nothing, and tiles in which the mask hides every
+#   pair are left out (the check looks at which rows are multiplied; a tile of nothing but padding is not counted);
 # - $\alpha$ of either sign, scores near $-120$; fp32, fp16 and bf16, `input_precision="ieee"` for `tl.dot`;
 # - each tile of $S$ is computed once, and no share is lost.
 #

@@ -1251,7 +1251,7 @@ print(f"{2 * 16 * 16384**2 / 2**30:.0f} GiB")
 #   $\lfloor h / (H / H_k) \rfloor$ of $K$ and $V$; any strides, ragged $S$, $S_q \ne S_k$, $D$ up to 128 and more;
 # - causal (aligned bottom-right) or not, with queries that see nothing ($O = 0$, LSE $= -\infty$);
 # - $\alpha$ of either sign, and 0; fp32, fp16 and bf16; LSE with the natural logarithm, in fp32;
-# - no tile is multiplied in which nothing is seen.
+# - tiles in which the mask hides every pair are not multiplied.
 #
 # If there is a GPU, speed is graded, relative to torch's attention in the same run: **bronze** for half the speed of
 # its flash backend, **silver** for the same speed, **gold** for 0.85 times the speed of its cuDNN backend. The course's

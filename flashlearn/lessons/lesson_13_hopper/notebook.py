@@ -1369,8 +1369,8 @@ shares = (168, 168)  # of the second consumer and of the producer, in steps of 8
 
 def spills(second: int, producer: int) -> str:
     first = 3 * each - second - producer
-    said = forward_variants.spilled((second, producer), D=128)
-    return f"{first:3} and {second:3} for the consumers, {producer:3} for the producer: {said} bytes spilled"
+    lost = forward_variants.spilled((second, producer), D=128)
+    return f"{first:3} and {second:3} for the consumers, {producer:3} for the producer: {lost} bytes spilled"
 
 
 print(spills(*shares))

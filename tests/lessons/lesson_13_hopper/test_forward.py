@@ -1,4 +1,4 @@
-"""Lesson 13, sittings 5 to 7: what overlaps in the model, and what the forward pass says of its faults."""
+"""Lesson 13, sittings 7 to 9: what overlaps in the model, and what the forward pass says of its faults."""
 
 from __future__ import annotations
 

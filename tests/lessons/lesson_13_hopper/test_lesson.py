@@ -1,4 +1,4 @@
-"""Lesson 13, sittings 1 to 4: faults of time keep their names whatever a kernel's names and lines are."""
+"""Lesson 13, sittings 1 and 4 to 6: faults keep their names whatever a kernel's names and lines are."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ def shared(events: Iterable[TimelineEvent], latency: float) -> list[TimelineEven
         programs[event.launch, event.program].append(event)
     timed: dict[int, TimelineEvent] = {}
     for program in programs.values():
-        if len({event.index for event in program if event.what == "compute"}) > 1:
+        if len({event.index for event in program if event.what in ("compute", "wgmma")}) > 1:
             timed.update(_Replay(program, latency).run())
     return [timed.get(event.number, event) for event in events]
 

@@ -442,7 +442,7 @@ for name, before, after in (
 # <details><summary>Answer</summary>
 #
 # To `SliceLayout(1, accumulator(D))`. In both layouts a row is held by the same four lanes, so no element moves. But
-# Gluon compares layouts by name, not by what they say, so the line has to be there.
+# Gluon compares how layouts are written, not what they mean, so the line has to be there.
 #
 # </details>
 
@@ -535,20 +535,20 @@ print(f"of 64 × 128: column 63 of row 0 is element {halves[0, 63]}, column 64 i
 # - A row of 128 numbers of 16 bits is too long for one box: the compiler requests two, and in shared memory the tile
 #   is two tiles of 64 columns, one after the other. This is how K is stored at $D = 128$. Your code does not see it,
 #   and the number of bytes that the barrier expects is the same.
-# - The other limits are seen by you: strides and the address are multiples of 16 bytes (sitting 1), and a tile
-#   starts at a multiple of 1024 bytes of shared memory if it is swizzled over 128, so that the three bits of the
-#   row are bits of the address. Allocation takes care of that.
+# - Other limits concern you: strides and the address are multiples of 16 bytes (sitting 1). And a tile that is
+#   swizzled over 128 bytes begins at a multiple of 1024 bytes of shared memory, so that the row's three bits are bits
+#   of the address; `allocate_shared_memory` takes care of that.
 #
 # </details>
 #
-# **A question.** A slice of a swizzled tile, `tile.slice(8, 64, dim=1)`, begins 16 bytes into each row. Can the
-# engine copy into it?
+# **A question.** What would a swizzle over 64 bytes do to this tile? (`gl.NVMMASharedLayout(64, 16, rank=2)`: predict,
+# then count with `layouts.offsets` and `layouts.turns`.)
 #
 # <details><summary>Answer</summary>
 #
-# No. The exclusive-or uses bits of the *address*, so a box that does not begin where a swizzle's pattern does would
-# be stored in another order than the one in which it is read. Slice in whole rows of the pattern, or in whole
-# halves.
+# A box is at most 64 bytes wide then, so the tile is two boxes of 32 columns. Eight pieces below each other still take
+# one turn, but eight pieces beside each other, a whole row, take two. `get_default_for` chooses the widest swizzle
+# that the row fits.
 #
 # </details>
 #
@@ -890,7 +890,7 @@ for line in ("the fence", "the wait for the tiles", "the wait for the product"):
         same = written.names(compiled(line)) == complete
         print(f"without {line}: {'the same instructions' if same else 'other instructions'}")
     except triton.CompilationError as refused:
-        print(f"without {line}: the compiler refuses line {refused.node.lineno}")
+        print(f"without {line}: refused, {refused.__cause__ or refused.error_message}")
 
 # %%
 for instruction, line in written.by_line(
@@ -901,10 +901,10 @@ for instruction, line in written.by_line(
 # %% [markdown]
 # <details><summary><b>What to notice</b></summary>
 #
-# - Without your fence the code is the same: this version of the compiler puts `fence.proxy.async` between a store and
-#   a copy that reads it, if it sees both in one partition, and a barrier of all threads after it. So on this GPU,
-#   with this compiler, the omission would not be noticed. The rule is the language's, the help is the compiler's, and
-#   in CUDA you are alone. Write the fence.
+# - Without your fence the code is the same (the first cell says whether that holds for the version that you have): the
+#   compiler puts `fence.proxy.async` between a store and a copy that reads it, if it sees both in one partition, and a
+#   barrier of all threads after it. So the omission would not be noticed. The rule is the language's, the help is the
+#   compiler's, and in CUDA you are alone. Write the fence.
 # - Nobody replaces a wait. Without the one for the tiles the code is another, and wrong. Without the one for the
 #   product there is no code: the promise has a type of its own, which cannot be stored.
 # - One `warpgroup_mma` is several instructions, one for each 16 numbers of $K$. `wgmma.fence` before the first one
@@ -1307,12 +1307,9 @@ def cluster_of_two(multicast: bool, together: bool) -> str:
 if hasattr(mbarrier, "sync_cluster_init"):
     for multicast, together in ((False, True), (True, True), (True, False)):
         print(f"multicast {multicast}, together {together}:")
-        for one in written.instructions(cluster_of_two(multicast, together)):
-            if (
-                re.search(r"cluster|mbarrier_init|bulk\.tensor.*complete_tx", one.text)
-                and "mov" not in one.name
-            ):
-                print("   ", one.name)
+        for name in written.names(cluster_of_two(multicast, together)):
+            if re.search(r"cluster|mbarrier_init|complete_tx", name):
+                print("   ", name)
 else:
     print(f"Gluon of Triton {triton.__version__} has no clusters; 3.7.1 has.")
 
@@ -1911,7 +1908,8 @@ print(f"the kernel of this sitting takes {slower:.2f} times as long as lesson 12
 #   load the next tile's $Q$ and $K$ while the consumers finish the current one. Under a causal mask a counter in
 #   memory says which tile is next, the longest first.
 # - It has two loops, one of them without any mask.
-# - In that loop the exponential of a score costs one multiply-add and one `ex2`. These are the lines:
+# - In that loop the exponential of a score costs one multiply-add and one `ex2`. These are the lines (for a positive
+#   scale):
 #
 # ```python
 # m_new = gl.maximum(m_i, gl.max(s, axis=1) * scale)

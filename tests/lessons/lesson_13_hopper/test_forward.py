@@ -49,6 +49,22 @@ def test_turns_pay_in_the_model_since_partitions_share_the_units_of_an_sm():
     assert turns.cycles < 0.95 * own.cycles
 
 
+@pytest.mark.parametrize("launcher", [fa3_forward, forward_variants.by_turns])
+def test_shared_units_keep_each_partition_s_order_and_what_waits_for_what(launcher):
+    with observing() as (session, _):
+        launcher(*drawn())
+    alone, shared = session.timeline.events, session.observation().timeline
+    ends = {event.number: event.end for event in shared}
+    last: dict[tuple, float] = {}
+    assert [event.number for event in shared] == [event.number for event in alone]
+    for event in shared:
+        assert event.begin <= event.end and all(ends[number] <= event.end for number in event.after)
+        mine = (event.program, event.index)
+        if event.what not in ("wgmma", "tma load", "tma store"):
+            assert event.begin >= last.get(mine, 0.0)
+            last[mine] = event.end
+
+
 def test_equal_shares_spill_and_moved_registers_do_not():
     assert forward_variants.spilled((168, 168)) > 0
     assert forward_variants.spilled((240, 24)) == forward_variants.spilled((208, 88)) == 0

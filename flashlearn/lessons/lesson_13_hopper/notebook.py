@@ -1375,8 +1375,8 @@ print(spills(*shares))
 # %% [markdown]
 # <details><summary><b>Some other shares</b></summary>
 #
-# The next cell tries a few. The consumers need more than a third of the registers, but not all of the 240: this
-# kernel leaves a margin. A kernel with the mask in a loop of its own, Q of the next tile, and turns uses the margin.
+# The next cell tries a few. The consumers need more than a third of the registers, but this kernel leaves a margin
+# below 240.
 #
 # </details>
 

@@ -1655,8 +1655,8 @@ print(timings.table(measured, *(f"turns, S {S}, D {D}" for S, D in timings.TURNS
 # %% [markdown]
 # <details><summary><b>What to notice</b></summary>
 #
-# - Turns have a cost too: two waits and two arrivals per block, and a consumer that is ready but has to wait for the
-#   other. The package's kernel takes turns where there are few keys, and does not where there are many
+# - Turns have a cost too: each consumer waits and arrives once more per block, and one that is ready may have to wait
+#   for the other. The package's kernel takes turns where there are few keys, and does not where there are many
 #   (`forward_cut`); that was decided by trying both on an H200.
 # - For their own kernel the authors of FlashAttention-3 report, on an H100 with $D = 128$ in fp16, that ping-pong
 #   raised it from 570 to between 620 and 640 TFLOP/s (section 3.1).

@@ -1032,8 +1032,41 @@ steps.show("small masked tiles")
 # ## 11 · Persistent programs
 #
 # If starting a program costs time, why not launch only as many as fit on the multiprocessors, and let each take one
-# block after another? Without a shared counter, each program's blocks are fixed when the kernel starts. **Predict**
-# how that changes the total time, for the order that you wrote, and the factor. (Section 4 showed one price already.)
+# block after another? Without a shared counter, each program's blocks are fixed when the kernel starts: of `programs`
+# programs, number `pid` takes the blocks with the numbers `pid`, `pid + programs`, `pid + 2 * programs`, …, in the
+# order of your `heaviest_first`.
+#
+# ### Exercise: `fixed_share` · warm-up
+#
+# Return `(taken, tiles)`: how many blocks of queries program `pid` computes, and how many tiles of keys in all of them.
+# A tile has as many keys as a block has queries, so under the causal mask block $n$ visits $n + 1$ tiles. There may be
+# more programs than blocks.
+
+
+# %% exercise="fixed_share"
+# HINT: List the numbers that the program takes, for 10 blocks and 4 programs. Which block is number 0, and how many
+#     tiles does it visit?
+# HINT: `range` with a step gives the numbers, and its length how many they are. Your heaviest_first says which block
+#     a number stands for.
+# HINT: `numbers = range(pid, blocks * heads, programs)`. Number n stands for block `blocks - 1 - n // heads`, which
+#     visits one tile more than its own number.
+def fixed_share(pid, programs, blocks, heads):
+    ### BEGIN SOLUTION
+    # STUB: raise NotImplementedError("TODO fixed_share: the blocks of a program, and their tiles")
+    numbers = range(pid, blocks * heads, programs)
+    return len(numbers), sum(blocks - number // heads for number in numbers)
+    ### END SOLUTION
+
+
+# %%
+flashlearn.check("fixed_share", fixed_share)
+
+# %%
+# flashlearn.hint("fixed_share")
+
+# %% [markdown]
+# The kernel is done when the program with the most tiles is. **Predict** how that compares with a hardware that gives
+# the next block to whoever is free, for the 16 blocks of 40 heads of section 9, and the factor of the kernel.
 
 # %% tags=["prediction"]
 ### BEGIN SOLUTION
@@ -1042,12 +1075,14 @@ predict("persistent", full=1.0, causal=0.95)
 ### END SOLUTION
 
 # %% tags=["nbval-check-output"]
-work = works["heaviest first"]
-shares = [sum(work[first :: H100.sms]) for first in range(H100.sms)]  # program p takes p, p + 132, p + 264, …
-print(f"each takes the next when free: {ends['heaviest first']:.0f}; shares fixed beforehand: {max(shares)}")
-full = [32] * len(work)
-fixed = max(sum(full[first :: H100.sms]) for first in range(H100.sms))
-print(f"without a mask: {planning.makespan(full, H100.sms)[0]:.0f} and {fixed}")
+share = flashlearn.use("fixed_share", fixed_share)
+work = planning.causal_work(order, 16, 40, tiles_per_block=1)
+shares = [share(sp.Integer(pid), H100.sms, 16, 40) for pid in range(H100.sms)]
+print(f"each takes the next when free: {planning.makespan(work, H100.sms)[0]:.0f} tiles")
+print(f"shares fixed beforehand: {max(tiles for _, tiles in shares)} tiles")
+full = [16] * len(work)
+most = max(taken for taken, _ in shares)
+print(f"without a mask: {planning.makespan(full, H100.sms)[0]:.0f} and {16 * most}")
 
 # %%
 steps.show("persistent")

@@ -864,6 +864,25 @@ assert forgot[1].double().sum(dim=2).abs().max() > 1000 * right[1].double().sum(
 # \sum_i (\sum_j dS_{ij})\, Q_i$. With $\delta$ each bracket is 0; without it, it is $\delta_i$. (The converse does not
 # hold: rows that sum to zero do not prove that $dK$ is right.)
 #
+# The source has a third idea: a $V$ that counts, 0, 1, 2, …, row by row. **Predict** $O$ for $Q = 0$ under a causal
+# mask, and what it becomes if the mask lets each query see one key too many. Would a random $V$ have told you which
+# keys were seen?
+
+# %% tags=["nbval-check-output"]
+counting = torch.arange(8.0)[:, None].expand(8, 4)  # row j holds the number j
+nothing = torch.zeros(8, 4)
+for name, hidden in (("right mask", 1), ("one key too many", 2)):
+    s = (nothing @ nothing.T).masked_fill(torch.ones(8, 8).triu(hidden).bool(), -math.inf)
+    print(
+        f"{name:16} O, a number for each query: {[round(float(o), 2) for o in (s.softmax(1) @ counting)[:, 0]]}"
+    )
+same = reference.attention_forward(nothing, nothing, counting, 1.0, True)[0]
+torch.testing.assert_close(same[:, 0], torch.arange(8.0) / 2)
+
+# %% [markdown]
+# $O_i$ is the mean number of the keys that query $i$ sees, so it says *which* keys these are; a random $V$ only says
+# that something is wrong. And since the values are not centred, $\delta$ is not small.
+#
 # ## 7 · The same bits every time
 #
 # Section 3 left a problem: the last bits of $dQ$ depend on the order of the programs. Sometimes that is not
@@ -1158,9 +1177,10 @@ for case in measured.times():
 # between both designs, two scans and one pass with atomics.
 #
 # **Sources.** One pass that owns keys and adds to $dQ$: T. Dao, *FlashAttention-2*, arXiv 2307.08691, section 3.1,
-# Algorithm 2; parallel over blocks of keys, and why the additions have to be atomic: section 3.2; warps that split
-# rows: section 3.3. The instructions `atom` and `red`, with and without vectors: NVIDIA's PTX ISA manual. Opting in
-# to more than 48 KiB of shared memory: the CUDA C++ Programming Guide. Global memory within a program:
-# triton-lang/triton, issue 10924. Peak figures of an H100, and the warp that adds $dQ$: J. Shah and others,
-# *FlashAttention-3*, 2024, section 3.1 and appendix B.1. The option `deterministic`: the documentation of the
-# flash-attn package. Which of torch's operations are not deterministic: PyTorch's notes on reproducibility.
+# Algorithm 2 (one of this course's sources calls it Algorithm 5); parallel over blocks of keys, and why the additions
+# have to be atomic: section 3.2; warps that split rows: section 3.3. The instructions `atom` and `red`, with and
+# without vectors: NVIDIA's PTX ISA manual. Opting in to more than 48 KiB of shared memory: the CUDA C++ Programming
+# Guide. Global memory within a program: triton-lang/triton, issue 10924. Peak figures of an H100, and the warp that
+# adds $dQ$: J. Shah and others, *FlashAttention-3*, 2024, section 3.1 and appendix B.1. The option `deterministic`: the
+# documentation of the flash-attn package. Which of torch's operations are not deterministic: PyTorch's notes on
+# reproducibility.

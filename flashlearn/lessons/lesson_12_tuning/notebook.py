@@ -425,7 +425,32 @@ for name, t in (
 # A tensor for which no descriptor is possible is copied once beforehand, or loaded through pointers by another
 # kernel. The package copies: `complying(t)` returns t itself wherever that is possible.
 #
-# **Predict** the factor. The loop loses the computation of its addresses; every step has to wait for its tiles at a
+# ### Exercise: `described_maximum` · warm-up
+#
+# $x$ is `[B, H, S, D]` in fp32, fp16 or bf16, with any strides; return the largest number of each column of each head,
+# `[B, H, D]`. Two parts are missing: the descriptor, and the step of the loop, which loads a block of rows by it. (The
+# tile is smaller than those of attention, and the store of the result goes through pointers.)
+
+# %% exercise="described_maximum"
+# HINT: What has the block's shape, and which of its four sides are 1? What does the last block of a head hold where
+#     there are no rows any more, and what would a maximum make of it?
+# HINT: `TensorDescriptor.from_tensor(x, block)`; a block is some rows of one head. Its coordinates count elements, in
+#     the order of x's dimensions. Rows from S on are read as 0: give them the number that is never a maximum.
+# HINT: The block is `[1, 1, BLOCK, BLOCK_D]`. In a step: `x_desc.load([b, h, start, 0]).reshape(BLOCK, BLOCK_D)`, cast to
+#     fp32; `tl.where` puts −∞ into rows that are not below S; `best` is the larger of itself and `tl.max(x, axis=0)`.
+# INCLUDE: flashlearn/lessons/lesson_12_tuning/maxima.py:described_maximum_kernel
+
+
+# INCLUDE: flashlearn/lessons/lesson_12_tuning/maxima.py:described_maximum
+
+# %%
+flashlearn.check("described_maximum", described_maximum)
+
+# %%
+# flashlearn.hint("described_maximum")
+
+# %% [markdown]
+# **Predict** the factor of the same change in the forward pass. The loop loses the computation of its addresses; every step has to wait for its tiles at a
 # barrier.
 
 # %% tags=["prediction"]

@@ -1108,8 +1108,9 @@ flashlearn.check("fixed_share", fixed_share)
 # flashlearn.hint("fixed_share")
 
 # %% [markdown]
-# The kernel is done when the program with the most tiles is. **Predict** how that compares with a hardware that gives
-# the next block to whoever is free, for the 16 blocks of 40 heads of section 9, and the factor of the kernel.
+# The kernel is done when the program with the most tiles is. **Predict** how that compares with hardware that gives the
+# next block to whoever is free, for the 16 blocks of 40 heads of section 9 and one program on each of 132
+# multiprocessors; and the factor of the kernel. (The ladder's kernel goes through the order that it has kept.)
 
 # %% tags=["prediction"]
 ### BEGIN SOLUTION

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-import numpy as np
+from flashlearn.later import numpy as np
 
 if TYPE_CHECKING:
     from flashlearn.exercise import Case

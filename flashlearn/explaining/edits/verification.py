@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-import torch
-
 from flashlearn.exercise import Exercise, Kind
 from flashlearn.explaining.edits.echoes import Echoes
 from flashlearn.explaining.edits.edit import Edit
@@ -14,6 +12,7 @@ from flashlearn.explaining.edits.known_runs import known_or_run
 from flashlearn.judging.draws import Draws
 from flashlearn.judging.fresh_cases import fresh_cases
 from flashlearn.judging.tolerance import agrees
+from flashlearn.later import torch
 from flashlearn.outcome import Outcome, Status
 from flashlearn.running.answer import Answer
 from flashlearn.running.evidence import Evidence

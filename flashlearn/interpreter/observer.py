@@ -16,14 +16,15 @@ import functools
 from collections.abc import Callable
 from dataclasses import dataclass
 from types import FrameType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-import torch
+if TYPE_CHECKING:
+    import numpy as np
+    import torch
 
-from flashlearn.interpreter.address_space import Access, AddressSpace
-from flashlearn.interpreter.instrumentation import Site
-from flashlearn.interpreter.learner_code import Program
+    from flashlearn.interpreter.address_space import Access, AddressSpace
+    from flashlearn.interpreter.instrumentation import Site
+    from flashlearn.interpreter.learner_code import Program
 
 
 @dataclass(frozen=True)

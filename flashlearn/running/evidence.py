@@ -9,12 +9,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from flashlearn.later import torch
 from flashlearn.observation import Observation
 from flashlearn.outcome import Place, Status
 
 if TYPE_CHECKING:
-    import torch
-
     from flashlearn.compiler.lowering import FrontEndRefusal
     from flashlearn.machine.timers import Measurement
 

@@ -39,7 +39,12 @@ if not TYPE_CHECKING:
 @functools.cache
 def is_installed(name: str) -> bool:
     """Whether a package can be imported here; it is not imported."""
-    return name in sys.modules or importlib.util.find_spec(name) is not None
+    if name in sys.modules:
+        return True
+    try:
+        return importlib.util.find_spec(name) is not None
+    except ModuleNotFoundError:  # Pyodide's way to say that a package could be loaded, and is not
+        return False
 
 
 def types_of(module: str, *names: str) -> tuple[type, ...]:

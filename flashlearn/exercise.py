@@ -67,6 +67,11 @@ class Case:
     gpu: bool = False
     compiled: bool = True
 
+    @property
+    def itemsize(self) -> int:
+        """Bytes of one element. A formula's case, which has no dtype without torch, counts as fp32."""
+        return self.dtype.itemsize if self.dtype is not None else 4
+
     def generator(self) -> torch.Generator:
         """A fresh generator on the CPU, seeded by the case: the same inputs on every machine.
 
@@ -244,8 +249,8 @@ class Exercise:
 
     `inputs(case, generator)` draws the arguments (CPU tensors and Python scalars, or sympy objects),
     `outputs` names what is returned in order. Of a symbolic exercise nothing is drawn, and the generator is
-    None. `solution` is the path of the package's own function
-    ("module:name"); without one it is the reference.
+    None. `solution` is the path of the package's own function ("module:name"); without one it is the
+    reference.
     """
 
     name: str

@@ -40,7 +40,8 @@ class LaunchStart:
 class Observer:
     """Every event does nothing here; override some. `space` has the tensors and the running program."""
 
-    space: AddressSpace
+    if TYPE_CHECKING:  # a record's annotations are looked up where it is decoded: this is no field of one
+        space: AddressSpace
 
     def observation(self) -> Any:
         """What was seen, as plain data that can be sent to another process."""

@@ -12,8 +12,8 @@ import torch
 import triton
 import triton.language as tl
 
-from flashlearn import checking, explaining
-from flashlearn.checking import grade
+from flashlearn import explaining
+from flashlearn.checking import grade, steps
 from flashlearn.course import answers, failure_log
 from flashlearn.exercise import Exercise
 from flashlearn.explaining import formulas, pipeline
@@ -169,7 +169,7 @@ def test_what_is_meant_to_end_a_check_ends_it(error, monkeypatch):
 
 
 def test_an_explanation_that_fails_as_a_whole_leaves_the_verdict(monkeypatch):
-    monkeypatch.setattr(checking, "diagnose", broken)
+    monkeypatch.setattr(steps, "diagnose", broken)
     stands(grade(ROW_SUM, lacks_a_column, answers.earlier_answer), Status.WRONG, "explaining")
 
 

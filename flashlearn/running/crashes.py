@@ -39,7 +39,13 @@ MAX_MESSAGE_LENGTH = 4000
 MESSAGE = 0.2
 """Seconds for an exception's `__str__`, which is called several times in each case."""
 RAISES = dis.opmap["RAISE_VARARGS"]
-_LIBRARIES = tuple({sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib")})
+_LIBRARIES = tuple(
+    "/" + path.lstrip("/")  # Pyodide says //lib/…, and has the standard library in an archive
+    for path in {
+        *(sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib")),
+        str(Path(traceback.__file__).parent),
+    }
+)
 _OURS = str(Path(__file__).parents[1])
 _KERNELS = str(Path(__file__).parents[1] / "kernels")
 

@@ -225,12 +225,12 @@ class Prepared:
 class HowTimed:
     """The torch function that timing compares with, what a report calls it, and the case that is timed.
 
-    `peers` are further ones by name, functions of the inputs too or `Prepared`. A peer that raises a
+    It is a function of the inputs, or `Prepared`; `peers` are further ones by name. A peer that raises a
     RuntimeError, since this GPU or this torch does not have it, is left out. `grades` for speed stand in the
     order of their worth.
     """
 
-    peer: Callable[..., Any] | None = None
+    peer: Callable[..., Any] | Prepared | None = None
     case: Case | None = None
     peer_name: str = ""
     peers: Mapping[str, Callable[..., Any] | Prepared] = field(default_factory=dict)

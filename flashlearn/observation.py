@@ -92,6 +92,7 @@ class TimelineEvent:
     wait for: of a wait, the arrivals and copies that completed the phase; of a wgmma's wait, the product.
     `launch` and `program` say whose it is.
     `index` is the partition's number: 0 is the one that the kernel itself goes on as.
+    `special` are the cycles that a "compute" needs of the units for exponentials, if it has them to itself.
     """
 
     number: int
@@ -109,6 +110,7 @@ class TimelineEvent:
     bytes: int = 0
     after: tuple[int, ...] = ()
     index: int = 0
+    special: float = 0.0
 
 
 @dataclass

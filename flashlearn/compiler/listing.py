@@ -63,6 +63,7 @@ def assemble(ptx: str, target: int = 90) -> str:
     """What NVIDIA's assembler, which comes with Triton, says of a piece of PTX; "" if it accepts it."""
     from triton.backends.nvidia.compiler import get_ptxas
 
-    command = [get_ptxas(target).path, f"-arch=sm_{target}", "-", "-o", os.devnull]
+    own = "a" if f".target sm_{target}a" in ptx else ""  # with instructions of this architecture alone
+    command = [get_ptxas(target).path, f"-arch=sm_{target}{own}", "-", "-o", os.devnull]
     done = subprocess.run(command, input=ptx, capture_output=True, text=True, timeout=30)
     return (done.stdout + done.stderr).strip() if done.returncode else ""

@@ -115,7 +115,7 @@ class Session:
             self._cautions(),
             self.undefined_lanes.observation(),
             accesses=self.memory.accesses,
-            timeline=tuple(self.timeline.events),
+            timeline=self.timeline.timed(),
         )
 
     @property

@@ -81,8 +81,8 @@ def scan_keys_fp8(
     S_k, MASKED: tl.constexpr, CAUSAL: tl.constexpr, NEGATIVE: tl.constexpr,
     BLOCK_K: tl.constexpr, BLOCK_D: tl.constexpr, ROWS: tl.constexpr,
 ):  # fmt: skip
-    # scale is alpha · log₂e · q's scale; m_i is in base 2, l_i is 256 times the sum, and O so far is
-    # acc · unit / l_i · 256. ROWS keys share a scale of K and one of V
+    # scale is alpha · log₂e · q's scale; m_i is in base 2. l_i and acc both hold 256 times P, so O so far is
+    # acc · unit / l_i. ROWS keys share a scale of K and one of V
     ### BEGIN SOLUTION
     # STUB: tl.static_assert(False, "TODO fp8_forward: one pass over the keys, both products in e4m3")
     for start in tl.range(first, end, BLOCK_K):

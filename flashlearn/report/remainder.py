@@ -13,6 +13,7 @@ from flashlearn.explaining.findings.declared import Declared, DeclaredFault, Exp
 from flashlearn.explaining.findings.edits import EditAndMistake
 from flashlearn.explaining.findings.first_divergence import WithItsLine
 from flashlearn.explaining.findings.launcher import LauncherFault, NothingLaunched
+from flashlearn.explaining.findings.symbolic import NotCompared
 from flashlearn.explaining.findings.two_mistakes import AfterRepair, AtOnce, Besides, RoundedBesides
 from flashlearn.explaining.matching import has_wrong_numbers
 from flashlearn.later import torch, types_of
@@ -67,6 +68,8 @@ def _of_those_that_ran(second: Finding, failing: list[Outcome]) -> str:
 
 def _fits_all(finding: Finding, result: CheckResult, failing: list[Outcome]) -> str:
     """That the explanation fits all the cases that it was tried on, and which ones these are."""
+    if any(isinstance(one.kind, NotCompared) for one in (finding, *finding.parts)):
+        return OPEN if len(failing) > 1 else ""  # it is about the case that it names
     if _only_seen(finding):
         seen = some_of(finding.of, max(len(failing), finding.of), "failing case")
         return f"this was seen in {seen}; {OPEN}"

@@ -13,6 +13,8 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
+import sys
+import types
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -101,6 +103,7 @@ def _work(caller: Caller, draws: Sequence[Drawing], send: Send) -> None:
     """In the forked process."""
     os.environ.pop("TRITON_INTERPRET", None)
     torch.cuda.is_available = lambda: False  # CUDA cannot be used in a fork
+    _without_dynamo()
     seen: dict[tuple, tuple[int, Launch]] = {}
     for number, drawing in enumerate(draws):
         for launch in _plan(caller, drawing):
@@ -117,6 +120,17 @@ def _work(caller: Caller, draws: Sequence[Drawing], send: Send) -> None:
         bytes_there = _known[key] if key in _known else beyond(launch.specialised, everywhere)
         what = {"key": key, "kernel": launch.name, "draw": number, "needed": bytes_there}
         send(what | {"constants": sizes(launch)})
+
+
+def _without_dynamo() -> None:
+    """Keep torch's operations on "meta" from importing its compiler only to be exempt from it.
+
+    That takes a second or two in every forked process, as long as this process has not imported it.
+    """
+    if "torch._dynamo" not in sys.modules:
+        stub = types.ModuleType("torch._dynamo")
+        stub.disable = lambda function, *_more, **_options: function
+        sys.modules["torch._dynamo"] = torch._dynamo = stub
 
 
 def _plan(caller: Caller, drawing: Drawing) -> list[Launch]:

@@ -176,7 +176,7 @@ def trace(caller: Caller, inputs: Any, how: Traced) -> Evidence:
         events = tuple(line.events)
         recording = Recording(recorder.launches, sentence, ended.place, crashed, events, line.dropped)
         return Evidence(raised=ended, observations={AccessRecorder: recording})
-    recording = Recording(recorder.launches, timeline=tuple(line.events), dropped=line.dropped)
+    recording = Recording(recorder.launches, timeline=line.timed(), dropped=line.dropped)
     return Evidence(observations={AccessRecorder: recording})
 
 

@@ -7,6 +7,7 @@ inline displays as a tooltip.
 
 from __future__ import annotations
 
+import re
 from html import escape
 
 from flashlearn.tracing.timeline_rows import COPIES, PRODUCTS, Box, Edge, Scene, index_of, ring_of
@@ -20,8 +21,8 @@ TALL, THIN, BETWEEN = 26, 17, 9  # pixels: a partition's row, another row, betwe
 LETTER = 5.6  # pixels of a character in 10 px
 TRACK_LETTERS, ROW_LETTERS = 19, 13  # of a name at the left
 MODEL = (
-    "Cycles of a simple model, not measured: 128 lanes and 16 exponentials a cycle in each partition,",
-    "4096 operations on the tensor core, copies at 64 bytes a cycle with a latency of 600.",
+    "Cycles of a simple model, not measured: 128 lanes, 16 exponentials and 4096 operations of the tensor",
+    "cores a cycle, which partitions share; copies at 64 bytes a cycle with a latency of 600.",
     "The waits and their order are the kernel's own; durations on a GPU differ.",
 )
 
@@ -79,13 +80,14 @@ class _Drawing:
         """The names at the left and a hair line under each row."""
         parts, before = [], None
         for row, top, height in zip(self.scene.rows, self.tops, self.heights, strict=True):
-            middle = top + height / 2 + 4
+            middle, room = top + height / 2 + 4, ROW_LETTERS
             if row.track != before:
-                name = escape(_short(row.track, TRACK_LETTERS))
+                track = _short(row.track, TRACK_LETTERS)
+                room = min(room, TRACK_LETTERS - len(track) + 1)  # beside the track's name
                 bold = 'font-size="12" font-weight="600"'
-                parts.append(f'<text x="2" y="{middle:.1f}" {bold}>{name}</text>')
-            if row.name:
-                name = escape(_short(row.name, ROW_LETTERS))
+                parts.append(f'<text x="2" y="{middle:.1f}" {bold}>{escape(track)}</text>')
+            if row.name and room > 0:
+                name = escape(_short(row.name, room))
                 parts.append(f'<text x="{GUTTER - 6}" y="{middle:.1f}" text-anchor="end">{name}</text>')
             under = top + height - 0.5
             parts.append(
@@ -147,9 +149,13 @@ LOOKS = {
 
 
 def _short(name: str, room: int) -> str:
-    """A name cut to `room` letters."""
+    """A name cut to `room` letters; a number at its end stays."""
     name = name.removesuffix("_kernel")
-    return name if len(name) <= room else name[: room - 1] + "…"
+    if len(name) <= room:
+        return name
+    number = re.search(r" \d+$", name)
+    end = f"…{number[0] if number and room > 4 else ''}"
+    return name[: max(room - len(end), 0)] + end
 
 
 def _colour(slot: int) -> str:

@@ -2,6 +2,8 @@
 
 import contextlib
 import dataclasses
+import subprocess
+import sys
 
 import pytest
 import torch
@@ -150,3 +152,18 @@ def test_what_the_compiler_said_once_is_not_asked_again(monkeypatch):
     assert any(fitting._known.values())
     monkeypatch.setattr(fitting, "beyond", lambda *_: pytest.fail("asked again"))
     assert said(run(SMALL, blocks_of_64, compiled=False)) == [SENTENCE]
+
+
+def test_shapes_are_drawn_in_the_forked_process_without_importing_torchs_compiler():
+    code = (
+        "import sys, torch\n"
+        "from flashlearn.running import fitting\n"
+        "fitting._without_dynamo()\n"
+        "x = torch.randn(8, device='meta') * 2.0\n"
+        "assert x.shape == (8,) and x.device.type == 'meta'\n"
+        "print('torch._dynamo.eval_frame' in sys.modules)\n"
+    )
+    out = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120
+    )
+    assert out.stdout.split() == ["False"]

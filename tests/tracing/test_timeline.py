@@ -18,6 +18,7 @@ from flashlearn.kernels.gluon.specialised_matmul import specialised_matmul
 from flashlearn.kernels.gluon.tma_ring import tma_ring
 from flashlearn.kernels.gluon.wgmma_matmul import wgmma_matmul
 from flashlearn.lessons.lesson_13_hopper import pictures
+from flashlearn.tracing import timeline_svg
 from flashlearn.tracing.timeline_rows import COPIES, CROWDED, PRODUCTS, scene
 from tests.interpreter.gluon.gluon_kernels import copy_tiles, described
 
@@ -172,3 +173,11 @@ def test_a_triton_kernel_has_no_timeline_and_a_lesson_says_so():
 def doubled(x_ptr, y_ptr):
     at = triton.language.arange(0, 16)
     triton.language.store(y_ptr + at, 2 * triton.language.load(x_ptr + at))
+
+
+@pytest.mark.parametrize(
+    ("name", "room", "cut"),
+    [("load", 7, "load"), ("exponentials_of_scores 2", 7, "expo… 2"), ("fa3_forward_kernel", 8, "fa3_for…")],
+)
+def test_a_long_name_is_cut_before_its_number(name: str, room: int, cut: str):
+    assert timeline_svg._short(name, room) == cut and len(cut) <= room

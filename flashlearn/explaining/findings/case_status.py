@@ -155,7 +155,8 @@ STEPS = {
     ),
     "mask, size": (
         "Only the index that equals the size of this dimension is outside. If the mask tests this index, is "
-        "it compared with < and with this size? If not, what is it computed from?"
+        "it compared with < and with this size? If not, what is it computed from, and does the grid have a "
+        "program too many?"
     ),
     "mask, far": "Does the mask test the index that the address uses, and against the tensor's size?",
     "untested": (

@@ -62,11 +62,11 @@ class ProgramState:
 
     def charge(self) -> None:
         """The running partition's clock goes on by what it computed since the last look."""
-        cycles = timeline.arithmetic(self._counted, self.counters)
-        if cycles:
+        plain, special = timeline.arithmetic(self._counted, self.counters)
+        if plain or special:
             me = self.me
-            self.note("compute", me.now, me.now + cycles)
-            me.now += cycles
+            self.note("compute", me.now, me.now + plain + special, special=special)
+            me.now += plain + special
         self._counted = dict(self.counters)
 
     def note(self, what: str, begin: float, end: float, place: Place | None = None, **facts: Any) -> int:

@@ -1,11 +1,12 @@
 """What happened when, as plain data, by a simple model of a Hopper SM's time.
 
-Times are cycles. The model knows four things and is no more than a picture of them:
+Times are cycles. The model knows five things and is no more than a picture of them:
 
-- arithmetic: 128 lanes a cycle for elementwise work and reductions, 16 for exp2, log2 and their like, 64
-  bytes a cycle for shared memory, for each partition by itself;
-- the tensor core: 4096 operations a cycle (a multiplication and an addition are two), one product after
-  another, whichever partition asked for it;
+- arithmetic: 128 lanes a cycle for elementwise work and reductions, 16 for exp2, log2 and their like;
+  partitions that compute at the same time share them (`shared_units.py`);
+- shared memory: 64 bytes a cycle for each partition by itself;
+- the tensor cores: 4096 operations a cycle (a multiplication and an addition are two); a partition's
+  products one after the other, those of several partitions at the same time and each more slowly;
 - the copy engine: a latency of 600 cycles, and 64 bytes a cycle for all copies together (from the L2 cache);
 - everything else, an arrival or a fence, takes one cycle.
 
@@ -18,6 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
+from flashlearn.interpreter.gluon.shared_units import shared
 from flashlearn.observation import TimelineEvent
 
 LANES, SPECIAL_LANES, SHARED_BYTES = 128, 16, 64
@@ -58,6 +60,10 @@ class Timeline:
                 self.dropped = self._dropped
         self._started, self._dropped = len(self.events), self.dropped
 
+    def timed(self) -> tuple[TimelineEvent, ...]:
+        """The events with the times at which partitions that share the SM's units reach them."""
+        return tuple(shared(self.events, COPY_LATENCY))
+
     def note(self, **facts) -> int:
         """Keep an event; its number, or −1 if there are too many."""
         if len(self.events) >= self.most:
@@ -68,7 +74,7 @@ class Timeline:
         return self._noted - 1
 
 
-def arithmetic(before: Mapping[str, int], now: Mapping[str, int]) -> float:
-    """Cycles that a partition's operations took, from two readings of the counters."""
+def arithmetic(before: Mapping[str, int], now: Mapping[str, int]) -> tuple[float, float]:
+    """Cycles that a partition's operations took, from two readings of the counters: plain, and special."""
     plain = sum(now.get(k, 0) - before.get(k, 0) for k in ("elementwise", "reduce"))
-    return plain / LANES + (now.get("special", 0) - before.get("special", 0)) / SPECIAL_LANES
+    return plain / LANES, (now.get("special", 0) - before.get("special", 0)) / SPECIAL_LANES

@@ -30,14 +30,14 @@ def tma_ring_kernel(x_desc, y_ptr, M, N, STAGES: gl.constexpr, num_warps: gl.con
     tiles = gl.cdiv(N, columns)
     ring = gl.allocate_shared_memory(x_desc.dtype, [STAGES, rows, columns], x_desc.layout)
     full = gl.allocate_shared_memory(gl.int64, [STAGES, 1], mbarrier.MBarrierLayout())
-    for slot in gl.static_range(STAGES):
-        mbarrier.init(full.index(slot), count=1)
+    for each in gl.static_range(STAGES):
+        mbarrier.init(full.index(each), count=1)
     ### BEGIN SOLUTION
     # STUB: gl.static_assert(False, "TODO tma_ring: the first copies are on their way before the loop")
-    for i in gl.static_range(STAGES - 1):  # all slots but one are on their way before the first is needed
-        mbarrier.expect(full.index(i), x_desc.block_type.nbytes, pred=i < tiles)
+    for early in gl.static_range(STAGES - 1):  # the first tiles: tile 0 lies in slot 0, tile 1 in slot 1, …
+        mbarrier.expect(full.index(early), x_desc.block_type.nbytes, pred=early < tiles)
         tma.async_copy_global_to_shared(
-            x_desc, [first_row, i * columns], full.index(i), ring.index(i), pred=i < tiles
+            x_desc, [first_row, early * columns], full.index(early), ring.index(early), pred=early < tiles
         )
     ### END SOLUTION
     total = gl.zeros([rows], gl.float32, layout=gl.SliceLayout(1, layout))
@@ -55,8 +55,8 @@ def tma_ring_kernel(x_desc, y_ptr, M, N, STAGES: gl.constexpr, num_warps: gl.con
         x = ring.index(i % STAGES).load(layout)  # columns beyond N are zeros
         total += gl.sum(x.to(gl.float32), axis=1)
         ### END SOLUTION
-    for slot in gl.static_range(STAGES):
-        mbarrier.invalidate(full.index(slot))
+    for each in gl.static_range(STAGES):
+        mbarrier.invalidate(full.index(each))
     out = first_row + gl.arange(0, rows, layout=gl.SliceLayout(1, layout))
     gl.store(y_ptr + out, total, mask=out < M)
 

@@ -48,10 +48,13 @@ def wgmma_matmul_kernel(a_desc, b_desc, c_desc, K, STAGES: gl.constexpr, num_war
     a = gl.allocate_shared_memory(a_desc.dtype, [STAGES, BLOCK_M, BLOCK_K], a_desc.layout)
     b = gl.allocate_shared_memory(b_desc.dtype, [STAGES, BLOCK_K, BLOCK_N], b_desc.layout)
     full = gl.allocate_shared_memory(gl.int64, [STAGES, 1], mbarrier.MBarrierLayout())
-    for slot in gl.static_range(STAGES):
-        mbarrier.init(full.index(slot), count=1)
-    for i in gl.static_range(STAGES - 2):
-        fetch(a_desc, b_desc, m, n, i * BLOCK_K, a.index(i), b.index(i), full.index(i), i < steps)
+    for each in gl.static_range(STAGES):
+        mbarrier.init(full.index(each), count=1)
+    for early in gl.static_range(STAGES - 2):  # the first steps: step 0 uses slot 0, step 1 slot 1, …
+        fetch(
+            a_desc, b_desc, m, n, early * BLOCK_K, a.index(early), b.index(early), full.index(early),
+            early < steps,
+        )  # fmt: skip
     acc = gl.zeros([BLOCK_M, BLOCK_N], gl.float32, layout=accumulator(BLOCK_N, num_warps))
     for i in range(steps):
         ### BEGIN SOLUTION
@@ -65,8 +68,8 @@ def wgmma_matmul_kernel(a_desc, b_desc, c_desc, K, STAGES: gl.constexpr, num_war
         acc = warpgroup_mma_wait(1, deps=[acc])  # all but the newest are done
     acc = warpgroup_mma_wait(0, deps=[acc])
     ### END SOLUTION
-    for slot in gl.static_range(STAGES):
-        mbarrier.invalidate(full.index(slot))
+    for each in gl.static_range(STAGES):
+        mbarrier.invalidate(full.index(each))
     c = gl.allocate_shared_memory(c_desc.dtype, [BLOCK_M, BLOCK_N], c_desc.layout)
     ### BEGIN SOLUTION
     # STUB: gl.static_assert(False, "TODO wgmma_matmul: the result goes to c, and from there to memory")

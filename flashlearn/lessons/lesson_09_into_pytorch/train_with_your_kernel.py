@@ -51,7 +51,7 @@ MISTAKES = {
         **formula("no step"),
     ),
     "logits reshaped instead of transposed": Mistake(
-        "The logits are rearranged so that positions and characters are mixed, as by a reshape to "
+        "The logits are rearranged so that positions and characters are mixed, as a reshape to "
         "(B, characters, S) does.",
         "Exchanging two axes is not a reshape: which of the two does cross_entropy need?",
         **formula("logits reshaped"),

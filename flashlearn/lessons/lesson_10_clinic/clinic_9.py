@@ -30,7 +30,7 @@ MISTAKES = {
         "clinic_9",
         "The factor reaches both terms. For the first tile it is exp(−inf) = 0, and the tile "
         "is lost completely.",
-        "Only the old sum is relative to the old maximum, and only it is rescaled.",
+        "Only the old sum is relative to the old maximum, so only it must be rescaled.",
         (SUM_9, "acc = (acc + pv) * rescale[:, None]"),
     ),
     "divided by rescale": wrong_cure(

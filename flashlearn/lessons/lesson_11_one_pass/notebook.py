@@ -997,9 +997,9 @@ def contest(rounds=3):
 
 
 if DEVICE == "cuda":
-    measured = contest()
-    for name, (median, spread) in measured.items():
-        ratio = measured["two kernels"][0] / median
+    contestants = contest()
+    for name, (median, spread) in contestants.items():
+        ratio = contestants["two kernels"][0] / median
         note = "" if spread < 0.05 else f", spread {spread:.0%}: do not trust the last digit"
         print(f"{name:12} {median:6.2f} ms, {ratio:.2f} times as fast as two kernels{note}")
 else:

@@ -67,6 +67,7 @@ class Climb:
         self.variant = {corner: Variant() for corner in CORNERS}
         self.start = start
         self.on = dict.fromkeys(CORNERS, START)
+        self.trying = START
 
     def to(self, name: str, end: Launcher = tuned_forward) -> Record:
         """The record with every rung up to this one; END is the last, and is `end`."""
@@ -83,17 +84,16 @@ class Climb:
     def _try(self, name: str, end: Launcher) -> None:
         change = next((rung for rung in RUNGS if rung.name == name), None)
         what = change.what if change else ENDS[name]
-        rung: Record = {"name": name, "what": what, "shapes": []}
-        self.record["rungs"].append(rung)
+        self.trying, shapes = name, []
         for corner in CORNERS:
             variant = change.on(self.variant[corner]) if change else self.variant[corner]
             trial = end if name == END else variant
-            rung["shapes"] += [self._timed(trial, corner, S) for S in self.sizes.S]
-        for gain in record.gains(self.record, name):
-            corner = gain.D, gain.causal
-            if change and gain.verdict == "gain":
-                self.variant[corner] = change.on(self.variant[corner])
-                self.on[corner] = name
+            shapes += [self._timed(trial, corner, S) for S in self.sizes.S]
+        self.record["rungs"].append({"name": name, "what": what, "shapes": shapes})
+        gained = {(g.D, g.causal) for g in record.gains(self.record, name) if g.verdict == "gain"}
+        for corner in gained | _first_that_fits(shapes) if change else ():
+            self.variant[corner] = change.on(self.variant[corner])
+            self.on[corner] = name
 
     def _timed(self, trial: Launcher | Variant, corner: tuple[int, bool], S: int) -> Record:
         D, causal = corner
@@ -104,12 +104,28 @@ class Climb:
             for one in (base, trial)
         )
         shape = {"D": D, "S": S, "causal": causal, "direction": "forward", "on": self.on[corner]}
-        try:
-            below, above = self.times([base, new])
-        except OutOfResources:  # it does not fit on this GPU: it loses
-            (below,), above = self.times([base]), None
+        below, above = self._both(base, new)
         measured = {"ms": above and above.median, "spread": above and above.spread}
-        return shape | measured | {"base_ms": below.median, "base_spread": below.spread}
+        return shape | measured | {"base_ms": below and below.median, "base_spread": below and below.spread}
+
+    def _both(self, *calls: Callable[[], object]) -> list[Measurement | None]:
+        """The two side by side; None for what does not fit on this GPU."""
+        try:
+            return self.times([*calls])
+        except OutOfResources:
+            return [self._alone(call) for call in calls]
+
+    def _alone(self, call: Callable[[], object]) -> Measurement | None:
+        try:
+            return self.times([call])[0]
+        except OutOfResources:
+            return None
+
+
+def _first_that_fits(shapes: list[Record]) -> set[tuple[int, bool]]:
+    """The D and masks for which the base does not fit on this GPU, and the rung does."""
+    fits = {(s["D"], s["causal"]) for s in shapes if s["ms"] and not s["base_ms"]}
+    return fits - {(s["D"], s["causal"]) for s in shapes if not s["ms"]}
 
 
 def backward_rungs(sizes: Sizes | None = None, times: Times = brief) -> list[Record]:
@@ -117,7 +133,10 @@ def backward_rungs(sizes: Sizes | None = None, times: Times = brief) -> list[Rec
     sizes = sizes or Sizes()
     rungs: list[Record] = [{"name": name, "what": what, "shapes": []} for name, what in BACKWARD]
     for (D, causal), S in itertools.product(CORNERS, sizes.S):
-        taken = times([*backward_calls(*sizes.draw(D, S, 4), causal).values()])
+        try:
+            taken = times([*backward_calls(*sizes.draw(D, S, 4), causal).values()])
+        except OutOfResources:  # one of the three does not fit on this GPU
+            continue
         for rung, one, below in zip(rungs, taken, [None, *taken[:-1]], strict=True):
             shape = {"D": D, "S": S, "causal": causal, "direction": "backward"}
             shape |= {"ms": one.median, "spread": one.spread}

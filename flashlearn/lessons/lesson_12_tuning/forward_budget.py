@@ -99,6 +99,7 @@ forward_budget = Exercise(
         configuration(128, 64, 128, 2, 2, 8),
         configuration(64, 32, 256, 2, 2, 4),
         configuration(64, 64, 128, 1, 4, 8),
+        configuration(16, 16, 24, 2, 2, 8),  # 5/2 accumulators: the fraction is to be exact
     ),
     judged=HowJudged(reference=planning.forward_budget),
     explained=HowExplained(mistakes=MISTAKES, fresh=FRESH),

@@ -366,7 +366,7 @@ steps.show("two loops")
 # - Even without a causal mask the first loop loses a selection per score (for keys beyond $S_k$, of which there are
 #   none), and the masks of its loads. So the change can gain in the full pass too. It is easy to predict the reverse.
 # - The causal kernel contains both loops: its code is longer, and it may need more registers, or another schedule of
-#   them. At $S$ 1024 an eighth of the tiles is masked, so it gains less there; at 16384 it is about one in a hundred.
+#   them. At $S$ 1024 an eighth of the 64 × 64 tiles is masked, so it gains less there; at 16384 one in a hundred is.
 #   Where the cell above shows a loss for one $D$ and not for the other, the saved instructions were the smaller part.
 # - A tile of 128 keys extends further beyond the diagonal than one of 64. Section 10 comes back to that.
 # - `IS_CAUSAL` is a `tl.constexpr`, as in lesson 06: the compiler leaves out whatever the flag excludes. With an
@@ -456,7 +456,7 @@ steps.show("descriptors")
 # ### O where K lay
 #
 # $O$ can leave through the copy engine as well. Then its block goes through shared memory: $64 \cdot 128$ numbers of
-# two bytes, 16 KiB, beside two or three stages of K and V. **Predict** for the two kernels below whether that costs
+# two bytes, 16 KiB, beside two or three stages of K and V. **Predict** for the kernels below whether that costs
 # shared memory: in one a program computes one block of queries, in the other it goes through several in a loop.
 
 # %%
@@ -1023,7 +1023,7 @@ steps.show("small masked tiles")
 #   there is the timings' noise.
 # - There are two gains: fewer keys for nothing, and fewer registers where comparisons and scores are held at the same
 #   time. Which one counted cannot be read from the factor; the spilled bytes above are a hint.
-# - Tiles of 64 keys compute nothing for nothing here, because a block has 64 queries; tiles of 32 would need twice as
+# - With tiles of 64 keys there is no key that no query of its block sees, as a block has 64 queries; 32 would need twice as
 #   many steps for the same.
 #
 # </details>
@@ -1195,6 +1195,8 @@ pictures.climbed(climbed) if climbed else None
 #
 # <details><summary><b>What to notice</b></summary>
 #
+# - In the picture a blue bar is a gain and an orange one is not. The number in a bar is the factor over what was kept
+#   before it.
 # - The factors multiply, but they are not independent: the same changes in another order have other factors. In a
 #   record that keeps every rung, also what lost, the speed at its end says little about the last rung's own worth.
 # - A factor within the spread is no gain, however much one would like it to be. The last line of the first table says

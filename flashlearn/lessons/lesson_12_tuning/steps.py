@@ -63,6 +63,9 @@ def shown(
         return
     yield f"{name}: {source(found)}"
     rows = record.gains(found, name, direction)
+    if not rows and not record.cumulative(found) and name in record.names(found, direction):
+        yield "  What it would be timed beside does not fit on this GPU."
+        return
     if not rows:
         known = ", ".join(record.names(found, direction)[1:])
         yield f"  This record is of another ladder and does not have this rung; it has {known}."

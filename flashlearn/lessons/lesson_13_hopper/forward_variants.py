@@ -7,16 +7,14 @@
 from __future__ import annotations
 
 import functools
-import re
 from collections.abc import Callable
 
 import torch
 from torch import Tensor
 
-from flashlearn.compiler.listing import listing
-from flashlearn.interpreter.route import observing
 from flashlearn.kernels.gluon.fa3_forward import Cut
 from flashlearn.kernels.gluon.fa3_forward import fa3_forward as shipped
+from flashlearn.lessons.lesson_13_hopper import written
 from flashlearn.lessons.lesson_13_hopper.fa3_forward_edits import ACC_WAIT, PV, S_WAIT, V_FULL, kernel
 from flashlearn.lessons.shared.variants import variant
 
@@ -49,10 +47,13 @@ def by_turns(q: Tensor, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
     return shipped(q, k, v, cut=Cut(pingpong=True))
 
 
-def given_registers(launcher: Callable = shipped, D: int = 128) -> list[str]:
-    """The `setmaxnreg` instructions of the kernel as it is compiled for an H100, in their order."""
+@functools.cache
+def spilled(shares: tuple[int, int], D: int = 128) -> int:
+    """Bytes that each thread of `simple_fa3.fa3_forward` spills on an H100, with these shares of registers.
+
+    `shares` are the registers of a thread of the second consumer and of the producer.
+    """
+    edit = ("[240, 24]", f"[{shares[0]}, {shares[1]}]")
     x = torch.zeros(1, 1, 256, D, dtype=torch.bfloat16)
-    with observing() as (session, _):
-        launcher(x, x, x)
-    ptx = str(listing(session.launches[-1], 90)["ptx"])
-    return re.findall(r"setmaxnreg\.\w+\.\S+\s+\d+", ptx)
+    launcher = kernel.launcher if shares == (240, 24) else _variant((edit,))
+    return written.spilled(launcher, x, x, x)[1]

@@ -27,7 +27,7 @@ EDITS: dict[str, Edits] = {
     "slot by division": (("x = ring.index(i % STAGES)", "x = ring.index(i // STAGES % STAGES)"),),
     "exchanged in wait": ((FULL, "mbarrier.wait(full.index(i // STAGES % STAGES), i % STAGES % 2)"),),
     "elements for bytes": (
-        (EXPECT.format("i", BYTES), EXPECT.format("i", ELEMENTS)),
+        (EXPECT.format("early", BYTES), EXPECT.format("early", ELEMENTS)),
         (EXPECT.format("free", BYTES), EXPECT.format("free", ELEMENTS)),
     ),
     "prologue one too many": (("gl.static_range(STAGES - 1):", "gl.static_range(STAGES):"),),

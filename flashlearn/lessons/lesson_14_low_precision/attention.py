@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import functools
 import math
-import re
 from collections.abc import Callable
 
 import torch
@@ -16,14 +15,11 @@ from torch import Tensor
 
 from flashlearn import compiler
 from flashlearn.compiler import Budget
-from flashlearn.compiler.listing import listing
 from flashlearn.interpreter.route import observing
-from flashlearn.kernels import fp8_forward as forward
 from flashlearn.kernels.fp8_forward import SCALED_ROWS, fp8_forward
 from flashlearn.lessons.lesson_14_low_precision.eight_bits import KEPT_BITS, LARGEST, summed, to_e4m3
 from flashlearn.lessons.shared import reference
 from flashlearn.lessons.shared.faulty_formulas.faults import NONE, Faults
-from flashlearn.lessons.shared.variants import variant
 from flashlearn.observation import Launch
 
 
@@ -139,7 +135,7 @@ ROUNDED = (
 """What plain torch reaches where P has eight bits as well, and where scores are summed in few bits."""
 
 
-def _launch(D: int, launcher: Callable[..., object] = fp8_forward) -> Launch:
+def launch(D: int, launcher: Callable[..., object] = fp8_forward) -> Launch:
     """One observed launch of the forward kernel on a single head of 256 queries and keys."""
     given = quantized_heads(*(torch.zeros(1, 1, 256, D) for _ in range(3)))
     with observing() as (session, _):
@@ -149,18 +145,5 @@ def _launch(D: int, launcher: Callable[..., object] = fp8_forward) -> Launch:
 
 def needs(D: int) -> Budget:
     """Registers, spills and operands of the package's kernel on an H100."""
-    (made,) = compiler.compile_launch(_launch(D), targets=(90,))
+    (made,) = compiler.compile_launch(launch(D), targets=(90,))
     return made
-
-
-def shuffles(D: int = 64) -> dict[str, int]:
-    """Exchanges between threads in the kernel's text for an H100, with P's columns renamed and in order."""
-    in_order = variant(
-        forward.fp8_forward, forward.scan_keys_fp8, forward.fp8_forward_kernel,
-        edits=(("as_stored(p.to(t.dtype))", "p.to(t.dtype)"),),
-    )  # fmt: skip
-    found = {}
-    for name, launcher in (("in order", in_order), ("renamed", forward.fp8_forward)):
-        ptx = str(listing(_launch(D, launcher), 90)["ptx"])
-        found[name] = len(re.findall(r"\bshfl\.sync", ptx))
-    return found

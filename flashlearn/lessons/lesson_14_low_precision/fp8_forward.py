@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
+from collections.abc import Callable
 from typing import Any
 
 import torch
 from torch import Tensor
+from torch.nn.attention import SDPBackend
 
 from flashlearn import compiler
 from flashlearn.exercise import (
@@ -19,6 +22,7 @@ from flashlearn.exercise import (
     Inputs,
     Kind,
     Mistake,
+    Prepared,
     Work,
 )
 from flashlearn.kernels import fp8_forward as forward
@@ -230,13 +234,17 @@ def two_products(inputs: Inputs) -> Work:
     return Work(least.operations, least.bytes + q.numel() + 4.0 * q.numel() / q.shape[3])
 
 
-def sdpa_in_bf16(
-    q: Tensor, k: Tensor, v: Tensor, q_scale: Tensor, k_scale: Tensor, v_scale: Tensor, causal: bool,
-    alpha: float,
-) -> Tensor:  # fmt: skip
-    """The baseline: torch's attention over the same numbers in bf16, scales left out, casts included."""
-    q, k, v = (x.to(torch.bfloat16) for x in (q, k, v))
-    return torch_attention.by_backend(None)(q, k, v, causal, alpha)
+def in_bf16(backend: SDPBackend | None) -> Prepared:
+    """Torch's attention over the same numbers, cast to bf16 before they are timed; scales are left out."""
+
+    def make(
+        q: Tensor, k: Tensor, v: Tensor, q_scale: Tensor, k_scale: Tensor, v_scale: Tensor, causal: bool,
+        alpha: float,
+    ) -> Callable[[], Tensor]:  # fmt: skip
+        halves = (x.to(torch.bfloat16) for x in (q, k, v))
+        return functools.partial(torch_attention.by_backend(backend), *halves, causal, alpha)
+
+    return Prepared(make)
 
 
 fp8_forward = Exercise(
@@ -275,8 +283,9 @@ fp8_forward = Exercise(
     ),
     explained=HowExplained(mistakes=MISTAKES),
     timed=HowTimed(
-        peer=sdpa_in_bf16,
+        peer=in_bf16(None),
         peer_name="sdpa_bf16",
+        peers={"sdpa_cudnn_bf16": in_bf16(SDPBackend.CUDNN_ATTENTION)},
         case=masked_case(4096, 4096, 128, False, dtype=BF16, B=4, H=16, gpu=True, seed=12),
     ),
     points=4,

@@ -45,18 +45,25 @@ def measure() -> dict[str, Any]:
             "this is measured on a GPU with eight-bit tensor cores, and here is none: see kept()"
         )
     ways: dict[str, dict[int, float]] = {way: {} for way in WAYS}
+    signed: dict[str, dict[int, float]] = {way: {} for way in WAYS}
     for length in LENGTHS:
         generator = torch.Generator("cuda").manual_seed(length)
-        draw = torch.rand(2, SIDE, length, generator=generator, device="cuda")
-        a, b = draw.to(torch.float8_e4m3fn)
-        right = a.double() @ b.double().T
-        for way, apart in WAYS.items():
-            c = torch.empty(SIDE, SIDE, device="cuda")
-            long_sums_kernel[(1,)](a, b, c, length, APART=apart, SIDE=SIDE)
-            error = (c.double() - right).square().mean().sqrt() / right.square().mean().sqrt()
-            ways[way][length] = float(error)
+        p, positive = torch.rand(2, SIDE, length, generator=generator, device="cuda")
+        of_both_signs = torch.randn(SIDE, length, generator=generator, device="cuda")
+        for found, v in ((ways, positive), (signed, of_both_signs)):
+            for way, apart in WAYS.items():
+                found[way][length] = error_of_sums(p, v, apart)
     versions = {"torch": torch.__version__, "triton": triton.__version__}
-    return {"device": torch.cuda.get_device_name(), "versions": versions, "ways": ways}
+    return {"device": torch.cuda.get_device_name(), "versions": versions, "ways": ways, "signed": signed}
+
+
+def error_of_sums(p: torch.Tensor, v: torch.Tensor, apart: bool) -> float:
+    """Relative rms error of P Vᵀ, both [SIDE, length] and cast to e4m3, summed on their device."""
+    a, b = p.to(torch.float8_e4m3fn), v.to(torch.float8_e4m3fn)
+    right = a.double() @ b.double().T
+    c = torch.empty(SIDE, SIDE, device=p.device)
+    long_sums_kernel[(1,)](a, b, c, p.shape[1], APART=apart, SIDE=SIDE)
+    return float((c.double() - right).square().mean().sqrt() / right.square().mean().sqrt())
 
 
 def shipped() -> dict[str, Any]:
@@ -70,7 +77,8 @@ def kept() -> dict[str, dict[int, float]]:
     record = measure() if here else shipped()
     versions = ", ".join(f"{name} {version}" for name, version in record["versions"].items())
     print(f"Measured {'here' if here else 'for this lesson'}: {record['device']}, {versions}.")
-    return {way: {int(n): e for n, e in by.items()} for way, by in record["ways"].items()}
+    signed = {f"{way}, V of both signs": by for way, by in record.get("signed", {}).items()}
+    return {way: {int(n): e for n, e in by.items()} for way, by in (record["ways"] | signed).items()}
 
 
 if __name__ == "__main__":

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import torch
 from torch import Tensor
 
 from flashlearn.lessons.lesson_14_low_precision.eight_bits import E4M3, E5M2, Format, numbers, parts
+from flashlearn.lessons.lesson_14_low_precision.orders import thread_at, thread_with
 from flashlearn.lessons.shared.picture_style import GREY, PALETTE, Picture, canvas, cell
 
 ROLES = {"sign": PALETTE[1], "exponent": PALETTE[0], "fraction": PALETTE[2]}
@@ -70,27 +71,29 @@ def relative_errors(formats: Mapping[str, Format] = KNOWN) -> Picture:
     )
 
 
-def registers() -> Picture:
-    """Which thread of four holds which of 16 keys of P: left by a product, and wanted of an operand."""
-    figure, (axes,) = canvas(8.2, 2.6)
-    held = {
-        "left by S = Q Kᵀ": [key % 8 // 2 for key in range(16)],
-        "wanted for P V": [k // 4 for k in range(16)],
-    }
-    for row, (name, threads) in enumerate(held.items()):
-        for key, thread in enumerate(threads):
-            cell(axes, key, 1.5 * row, str(key), PALETTE[thread])
-        axes.text(-0.3, 1.5 * row + 0.5, name, ha="right", va="center", color=GREY, fontsize=10)
-    order = [8 * (p % 4 // 2) + 2 * (p // 4) + p % 2 for p in range(16)]
-    for place, key in enumerate(order):
-        cell(axes, place, 3.0, str(key), PALETTE[place // 4])
-    axes.text(-0.3, 3.5, "renamed", ha="right", va="center", color=GREY, fontsize=10)
-    axes.set(xlim=(-5.2, 16.2), ylim=(4.2, -0.2), xticks=[], yticks=[], aspect="equal")
-    return Picture(
-        figure,
+def registers(order: Sequence[int] = ()) -> Picture:
+    """Which thread of four holds which of 16 keys of P: left by a product, and wanted of an operand.
+
+    With an `order`, the keys at the 16 places are drawn below, in the colour of the thread that holds them.
+    """
+    figure, (axes,) = canvas(8.2, 2.6 if order else 1.9)
+    rows = [
+        ("keys left by S = Q Kᵀ", range(16), [thread_with(key) for key in range(16)]),
+        ("places wanted for P V", range(16), [thread_at(place) for place in range(16)]),
+    ]
+    caption = (
         "Sixteen keys of one row of P, coloured by thread. A product leaves each thread two pairs that lie "
-        f"eight apart; an operand has four in a row; renamed, the places hold the keys {order}.",
+        "eight apart; an operand has four places in a row"
     )
+    if order:
+        rows.append(("keys in your order", order, [thread_with(key) for key in order]))
+        caption += f"; in this order the places hold the keys {list(order)}"
+    for row, (name, shown, threads) in enumerate(rows):
+        for place, (number, thread) in enumerate(zip(shown, threads, strict=True)):
+            cell(axes, place, 1.5 * row, str(number), PALETTE[thread])
+        axes.text(-0.3, 1.5 * row + 0.5, name, ha="right", va="center", color=GREY, fontsize=10)
+    axes.set(xlim=(-5.2, 16.2), ylim=(1.5 * len(rows) - 0.3, -0.2), xticks=[], yticks=[], aspect="equal")
+    return Picture(figure, f"{caption}.")
 
 
 def outliers(before: Tensor, after: Tensor) -> Picture:

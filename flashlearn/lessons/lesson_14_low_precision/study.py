@@ -19,10 +19,11 @@ S, D = 512, 64
 
 
 def draw(kind: str, seed: int = 0) -> tuple[Tensor, Tensor, Tensor]:
-    """q, k, v [1, 4, 512, 64] in fp32: "normal"; with "outliers"; or with a "large block".
+    """q, k, v [1, 4, 512, 64] in fp32: "normal"; with "outliers", a "large block" or a "common part".
 
     Outliers are those of FlashAttention-3's study (Shah et al., 2024, section 4.3): one number in a thousand
     has a further share of standard deviation 10. A large block: 128 rows of V, 300,000 times as large.
+    With a common part all keys of a head share one row, which is five times as large as what is their own.
     """
     generator = torch.Generator().manual_seed(seed)
 
@@ -36,6 +37,8 @@ def draw(kind: str, seed: int = 0) -> tuple[Tensor, Tensor, Tensor]:
     q, k, v = tensor(), tensor(), tensor()
     if kind == "large block":
         v[:, :, 384:] *= 300_000  # the last keys: a causal mask hides them from the first queries
+    if kind == "common part":
+        k += 5 * torch.randn(1, 4, 1, D, generator=generator)
     return q, k, v
 
 
@@ -71,3 +74,18 @@ def errors_of(q: Tensor, k: Tensor, v: Tensor, rows: slice = slice(None)) -> dic
         "e4m3, scale per block, rotated": lambda: in_e4m3(**turned),
     }
     return {way: relative_error(compute()[0][:, :, rows], exact[:, :, rows]) for way, compute in ways.items()}
+
+
+def errors_by_step(q: Tensor, k: Tensor, v: Tensor) -> dict[str, float]:
+    """Relative rms error of causal attention's O where only some of its operands are rounded to e4m3."""
+    alpha, causal = D**-0.5, True
+    exact, _ = reference.attention_forward(q.double(), k.double(), v.double(), alpha, causal)
+    rounded = quantized_heads(q, k, v)
+    whole = {"q": q, "k": k, "v": v}
+    whole |= {f"{name}_scale": torch.ones_like(rounded[f"{name}_scale"]) for name in "qkv"}
+    found = {}
+    for step, names, factor in (("Q and K", "qk", 0), ("P", "", 256), ("V", "v", 0), ("all", "qkv", 256)):
+        given = whole | {key: x for key, x in rounded.items() if key[0] in names}
+        o, _ = attention(**given, causal=causal, alpha=alpha, factor=factor)
+        found[step] = relative_error(o, exact)
+    return found

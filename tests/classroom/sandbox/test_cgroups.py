@@ -62,7 +62,9 @@ def found(tree: Path) -> Groups:
 def test_the_controllers_are_handed_on_once_this_process_is_in_a_leaf(tree: Path):
     assert found(tree).folder == tree / "scope"
     assert (tree / "scope" / "cgroup.subtree_control").read_text() == "+memory +pids"
-    assert (tree / "scope" / LEAF / "cgroup.procs").read_text() in (str(os.getppid()), str(os.getpid()))
+    procs = (tree / "scope" / LEAF / "cgroup.procs").read_text()
+    # a plain file keeps the last digits of a longer number that was there before
+    assert procs.startswith((str(os.getppid()), str(os.getpid())))
 
 
 def test_who_was_forked_from_a_process_in_the_leaf_makes_groups_beside_it(tree: Path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import random
 
@@ -135,8 +136,7 @@ def timed(slow: dict[str, float], climb: climbing.Climb):
     """Times that say of each rung how much slower than its base it is, without a call."""
 
     def times(calls):
-        rung = climb.record["rungs"][-1]["name"]
-        both = [Measurement(1.0, 0.02, 9), Measurement(slow.get(rung, 1.0), 0.02, 9)]
+        both = [Measurement(1.0, 0.02, 9), Measurement(slow.get(climb.trying, 1.0), 0.02, 9)]
         return both[: len(calls)]
 
     return times
@@ -163,16 +163,31 @@ def test_a_rung_that_gains_is_kept_and_one_that_loses_is_removed_again():
 
 
 def test_a_rung_that_does_not_fit_loses():
+    def start(*given):
+        pass
+
     def times(calls):
-        if len(calls) == 2:
+        if len(calls) == 2 or not isinstance(calls[0], functools.partial):  # all but the start
             raise OutOfResources(300000, 232448, "shared memory")
         return [Measurement(1.0, 0.01, 9)]
 
-    climb = climbing.Climb(lambda *given: None, SIZES_ON_A_CPU, times)
+    climb = climbing.Climb(start, SIZES_ON_A_CPU, times)
     climb.to("powers of two")
     (gain, *_) = record.gains(climb.record, "powers of two")
     assert gain.factor == 0 and gain.verdict == "loss"
     assert "no room" in "\n".join(steps.shown(climb.record, "powers of two", Predictions(())))
+
+
+def test_where_the_start_does_not_fit_the_first_rung_that_does_is_kept():
+    def times(calls):
+        if any(isinstance(call, functools.partial) for call in calls):  # the start
+            raise OutOfResources(300000, 101376, "shared memory")
+        return [Measurement(1.0, 0.01, 9) for _ in calls]
+
+    climb = climbing.Climb(lambda *given: None, SIZES_ON_A_CPU, times)
+    climb.to("two loops")
+    assert set(climb.on.values()) == {"powers of two"} and record.gains(climb.record, "powers of two") == []
+    assert "does not fit" in "\n".join(steps.shown(climb.record, "powers of two", Predictions(())))
 
 
 def test_the_rungs_are_really_launched_in_a_climb():

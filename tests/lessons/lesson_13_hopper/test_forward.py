@@ -29,7 +29,7 @@ def test_a_softmax_under_a_product_is_faster_in_the_model_and_gives_the_same_num
     for one, other in zip(*both, strict=True):
         torch.testing.assert_close(one, other, atol=2e-3, rtol=2e-2)
     in_order, overlapped = (pictures.timeline(f, q, k, v) for f in (forward_variants.in_order, fa3_forward))
-    assert overlapped.cycles < 0.75 * in_order.cycles
+    assert overlapped.cycles < 0.9 * in_order.cycles
 
 
 def test_the_package_s_kernel_is_shown_with_turns_and_without():
@@ -41,9 +41,17 @@ def test_the_package_s_kernel_is_shown_with_turns_and_without():
     assert waits[0] < waits[1]
 
 
-def test_the_partitions_shares_are_in_what_the_compiler_makes():
-    given = {line.split()[-1] for line in forward_variants.given_registers()}
-    assert {"240", "24"} <= given
+def test_turns_pay_in_the_model_since_partitions_share_the_units_of_an_sm():
+    q, k, v = drawn(S_k=1024)
+    own, turns = (
+        pictures.timeline(f, q, k, v) for f in (forward_variants.on_their_own, forward_variants.by_turns)
+    )
+    assert turns.cycles < 0.95 * own.cycles
+
+
+def test_equal_shares_spill_and_moved_registers_do_not():
+    assert forward_variants.spilled((168, 168)) > 0
+    assert forward_variants.spilled((240, 24)) == forward_variants.spilled((208, 88)) == 0
 
 
 @pytest.mark.parametrize("D", [64, 128])

@@ -9,14 +9,21 @@ import torch
 
 from flashlearn.interpreter.route import observing
 from flashlearn.kernels.fp8_forward import fp8_forward, keys_last
+from flashlearn.kernels.low_precision import hadamard_rotate as hadamard_rotate_kernel
+from flashlearn.kernels.low_precision import quantize_blocks as quantize_blocks_kernel
 from flashlearn.kernels.shapes import Shape
 from flashlearn.lessons.lesson_14_low_precision import (
     attention,
     eight_bits,
+    gradients,
     hadamard_rotate,
+    joined,
     measured,
+    operand_order,
+    orders,
     quantize_blocks,
     study,
+    timed,
 )
 from flashlearn.lessons.lesson_14_low_precision import fp8_forward as exercise
 from flashlearn.lessons.shared import reference
@@ -113,9 +120,150 @@ def test_both_products_take_e4m3_on_an_h100_and_nothing_spills(D):
     assert made.spill_bytes == 0 and made.tma
 
 
-def test_renaming_p_s_columns_saves_the_exchange_between_threads():
-    found = attention.shuffles()
-    assert found["renamed"] < found["in order"]
+def test_the_order_in_which_threads_keep_their_keys_saves_the_exchange_between_threads():
+    order = [orders.key_at(place) for place in range(16)]
+    assert [orders.thread_with(key) for key in order] == [orders.thread_at(place) for place in range(16)]
+    assert all(order[4 * t : 4 * t + 4] == sorted(order[4 * t : 4 * t + 4]) for t in range(4))
+    inverse = sorted(range(16), key=lambda place: order[place])
+    exchanged = [orders.shuffles(keys) for keys in (range(16), inverse, order)]
+    assert exchanged[0] == exchanged[1] > exchanged[2]
+
+
+def test_a_thread_s_keys_may_lie_in_any_order_within_it():
+    unsorted = [orders.key_at(place // 4 * 4 + (0, 2, 1, 3)[place % 4]) for place in range(16)]
+    assert orders.shuffles(unsorted) == orders.shuffles(map(orders.key_at, range(16)))
+
+
+def test_the_course_s_order_is_renamed_as_the_package_does_it():
+    assert orders.bits(map(orders.key_at, range(16))) == (0, 3, 1, 2)
+    q = torch.randn(1, 1, 128, 32, generator=torch.Generator().manual_seed(0))
+    given = attention.quantized_heads(q, q.flip(2), q.roll(1, 2))
+    with observing():
+        mine, _ = orders.renamed(map(orders.key_at, range(16)))(**given, causal=False, alpha=0.2)
+        course, _ = fp8_forward(**given, causal=False, alpha=0.2)
+    assert torch.equal(mine, course)
+
+
+@pytest.mark.parametrize(
+    ("order", "message"),
+    [([0] * 16, "each once"), ([1, 0, *range(2, 16)], "exchanging bits"), ([0], "each once")],
+)
+def test_numbers_that_no_reshape_makes_are_refused(order, message):
+    with pytest.raises(ValueError, match=message):
+        orders.bits(order)
+
+
+def test_a_tile_of_v_as_it_is_goes_through_registers():
+    found = orders.tile_by_tile()
+    assert found["V as it is"]["st.shared"] > 5 * found["V stored along the keys"]["st.shared"]
+
+
+def test_eight_bits_are_refused_mn_major_by_the_compiler_and_the_assembler():
+    made = {
+        (dtype, k_major): operand_order.compiled(dtype, k_major)
+        for dtype in (torch.bfloat16, torch.float8_e4m3fn)
+        for k_major in (True, False)
+    }
+    assert [key for key, budget in made.items() if budget.error] == [(torch.float8_e4m3fn, False)]
+    assert made[torch.float8_e4m3fn, True].operands == ("e4m3",)
+    message = {(k, t): operand_order.assembled(k, t) for k in ("bf16", "e4m3") for t in (False, True)}
+    assert [key for key, sentence in message.items() if sentence] == [("e4m3", True)]
+    assert "FP8" in message["e4m3", True]
+
+
+@pytest.mark.parametrize("k_major", [True, False])
+def test_the_product_of_either_order_is_right_where_it_is_observed(k_major):
+    a, b = torch.randn(2, 64, 64, generator=torch.Generator().manual_seed(2)).to(torch.float8_e4m3fn)
+    c = torch.empty(64, 64)
+    with observing():
+        operand_order.one_product_kernel[(1,)](a, b, c, K_MAJOR=k_major, SIDE=64, num_warps=4)
+    torch.testing.assert_close(c, a.float() @ (b.float().T if k_major else b.float()), atol=1e-3, rtol=1e-5)
+
+
+@pytest.mark.parametrize("centred", [False, True])
+def test_joined_exercises_prepare_what_the_formula_prepares(centred):
+    q, k, v = (torch.randn(1, 2, 128, 32, generator=torch.Generator().manual_seed(s)) + s for s in range(3))
+    signs = torch.ones(32)
+    with observing():
+        given = joined.prepared(q, k, v, signs, hadamard_rotate_kernel, quantize_blocks_kernel, centred)
+    k = k - k.mean(2, keepdim=True) if centred else k
+    right = attention.quantized_heads(eight_bits.rotated(q, signs), eight_bits.rotated(k, signs), v)
+    for name, x in right.items():
+        torch.testing.assert_close(given[name].float(), x.float(), rtol=0.13, atol=1e-3)
+        assert given[name].shape == x.shape
+
+
+def test_blocks_of_rows_that_would_belong_to_two_heads_are_refused():
+    x = torch.zeros(1, 2, 100, 16)
+    with pytest.raises(ValueError, match="multiple of 128"):
+        joined.prepared(x, x, x, None, hadamard_rotate_kernel, quantize_blocks_kernel)
+
+
+def test_dq_of_the_emulation_is_autograd_s():
+    q, k, v, do = gradients.inputs("common part")
+    leaf = q.clone().requires_grad_()
+    o, _ = reference.attention_forward(leaf, k, v, study.D**-0.5, True)
+    (right,) = torch.autograd.grad(o, leaf, do)
+    torch.testing.assert_close(gradients.dq(q, k, v, do), right)
+    torch.testing.assert_close(gradients.dq(q, k - k.mean(2, keepdim=True), v, do), right)
+
+
+def test_steps_of_the_forward_pass_lose_independently():
+    found = study.errors_by_step(*study.draw("normal"))
+    assert math.hypot(found["Q and K"], found["P"], found["V"]) == pytest.approx(found["all"], rel=0.1)
+
+
+def test_all_that_is_timed_computes_attention_over_the_same_tensors():
+    q, k, v = torch.randn(3, 1, 1, 128, 64, generator=torch.Generator().manual_seed(0)).bfloat16()
+    signs, functions = torch.ones(64), (hadamard_rotate_kernel, quantize_blocks_kernel)
+    right, _ = reference.attention_forward(q.double(), k.double(), v.double(), 0.125, False)
+    with observing():
+        calls = timed.calls(q, k, v, fp8_forward, lambda *qkv: joined.prepared(*qkv, signs, *functions, True))
+        found = {name: call() for name, call in calls.items()}
+    assert {timed.EIGHT, timed.PREPARED, timed.TUNED, timed.WARP_SPECIALISED} <= found.keys()
+    for name, outputs in found.items():
+        o = outputs[0] if isinstance(outputs, tuple) else outputs
+        assert study.relative_error(o, right) < (0.06 if name in (timed.EIGHT, timed.PREPARED) else 0.005)
+
+
+def a_record(**ms):
+    shape = {"B": 1, "H": 2, "S": 128, "D": 64, "ms": ms, "spread": dict.fromkeys(ms)}
+    return {"device": "a GPU", "versions": {"torch": "1"}, "shapes": [shape]}
+
+
+def test_times_stand_beside_what_was_predicted_and_what_was_not_timed_is_left_out():
+    record = a_record(**{timed.EIGHT: 1.0, timed.PREPARED: 2.0, timed.TUNED: 1.5})
+    assert timed.factor(record, 64, timed.EIGHT, timed.TUNED) == 1.5
+    message = timed.comparison(record, {64: 1.4})
+    assert "you predicted × 1.40; if nothing overlaps × 1.33" in message and "× 0.75" in message
+    assert message.count("not timed") == 4
+    assert "you predicted nothing" in timed.comparison(record, {64: None})
+    assert "TFLOP/s" in timed.table(record)
+
+
+def test_without_a_hopper_the_stored_times_are_shown_or_said_to_be_missing(monkeypatch, capsys):
+    monkeypatch.setattr(timed, "on_hopper", lambda: False)
+    monkeypatch.setattr(timed, "shipped", lambda: None)
+    assert timed.kept() is None and "missing" in capsys.readouterr().out
+    monkeypatch.setattr(timed, "shipped", lambda: a_record(**{timed.EIGHT: 1.0}))
+    assert timed.kept() is not None and "Stored times: a GPU" in capsys.readouterr().out
+    with pytest.raises(RuntimeError, match="here is none"):
+        timed.measure()
+
+
+def test_a_stored_record_of_times_has_every_contestant_and_its_device():
+    if (record := timed.shipped()) is None:
+        pytest.skip("no record of times is stored yet")
+    assert "H200" in record["device"]
+    for shape in record["shapes"]:
+        assert {timed.EIGHT, timed.PREPARED, timed.TUNED, timed.CUDNN} <= shape["ms"].keys()
+
+
+def test_the_baseline_s_casts_are_not_timed():
+    case = exercise.masked_case(16, 32, 16, False, seed=1)
+    given = exercise.quantized_inputs(case, case.generator())
+    call = exercise.fp8_forward.timed.contestants["sdpa_bf16"].make(*given.values())
+    assert all(x.dtype == torch.bfloat16 for x in call.args[:3]) and call().dtype == torch.bfloat16
 
 
 def test_a_product_in_sixteen_bits_is_told_as_that():

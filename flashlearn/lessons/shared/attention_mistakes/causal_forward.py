@@ -93,8 +93,8 @@ def causal_forward(formula: FaultyFormula) -> dict[str, Mistake]:
         ),
         "rows that see nothing are NaN": Mistake(
             "Queries that see no key come out as NaN. Their maximum is −inf, and −inf − (−inf) in an "
-            "exponent is NaN; so is 0/0, if their sum of 0 is divided by without a guard.",
-            "Where the maximum is −inf, is 0 subtracted instead in every exponent, also in that of the "
+            "exponent is NaN; so is 0/0, where nothing guards the division by their sum, 0.",
+            "Where the maximum is −inf, is 0 subtracted instead in every exponent, including that of the "
             "rescaling? And is the division guarded?",
             **formula("no guards"),
         ),

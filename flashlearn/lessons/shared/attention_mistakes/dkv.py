@@ -26,7 +26,7 @@ def dkv(formula: FaultyFormula) -> dict[str, Mistake]:
         "alpha applied twice to dK": Mistake(
             "dK carries alpha twice.",
             "Besides the alpha in the scores, from which P is rebuilt, dK "
-            "carries one: in dS or at the end, but not in both.",
+            "carries one, once: which of your factors reach it, in dS, in an operand or at the end?",
             **formula("alpha twice on dK"),
         ),
         "alpha on dV": Mistake(

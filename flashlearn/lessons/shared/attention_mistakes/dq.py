@@ -18,7 +18,7 @@ def dq(formula: FaultyFormula) -> dict[str, Mistake]:
         "alpha applied twice": Mistake(
             "dQ carries alpha twice.",
             "Besides the alpha in the scores, from which P is rebuilt, dQ "
-            "carries one: in dS or at the end, but not in both.",
+            "carries one, once: which of your factors reach it, in dS, in an operand or at the end?",
             **formula("alpha twice on dQ"),
         ),
         "alpha in every step": Mistake(

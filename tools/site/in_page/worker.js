@@ -1,0 +1,39 @@
+// Python in a web worker: it loads Pyodide, sympy and flashlearn from this site, and checks answers one by one.
+//
+// in:   {kind: "check", name, text}
+// out:  {kind: "progress", text} · {kind: "ready"} · {kind: "failed", text} · {kind: "checked", ...}
+const file = (name) => new URL(name, self.location.href).href;
+
+async function bytes(name) {
+  const response = await fetch(file(name));
+  if (!response.ok) throw new Error(`${name}: ${response.status} ${response.statusText}`);
+  return new Uint8Array(await response.arrayBuffer());
+}
+
+async function load() {
+  if (typeof WebAssembly !== "object") throw new Error("this browser has no WebAssembly");
+  const say = (text) => self.postMessage({ kind: "progress", text });
+  say("Python is loading …");
+  const archives = Promise.all([bytes("libraries.zip"), bytes("flashlearn.zip")]);
+  archives.catch(() => {}); // it is awaited below, perhaps after an error of the next lines
+  const { loadPyodide } = await import(file("python/pyodide.js"));
+  const python = await loadPyodide({ indexURL: file("python/") });
+  say("sympy is loading …");
+  const folder = python.runPython("import site; site.getsitepackages()[0]");
+  for (const archive of await archives) python.unpackArchive(archive, "zip", { extractDir: folder });
+  const check = python.runPython("import in_page; in_page.check");
+  self.postMessage({ kind: "ready" });
+  return check;
+}
+
+const loaded = load();
+loaded.catch((error) => self.postMessage({ kind: "failed", text: error.message }));
+
+self.onmessage = async ({ data }) => {
+  const check = await loaded;
+  try {
+    self.postMessage({ kind: "checked", ...JSON.parse(check(data.name, data.text)) });
+  } catch (error) {
+    self.postMessage({ kind: "failed", text: error.message });
+  }
+};

@@ -38,7 +38,7 @@ _LEFT_OUT = {
 }
 """Folders that no check of a formula imports."""
 
-_OTHER_LESSON = re.compile(r"/lesson_(?!0[1-4])")
+_OTHER_LESSON = re.compile(r"/lesson_(?!0[1-4])\d\d_")
 
 
 def exercises() -> frozenset[str]:

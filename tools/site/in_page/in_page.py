@@ -21,6 +21,10 @@ os.environ["FLASHLEARN_HOME"] = "/home/pyodide/.flashlearn"  # in memory: the pa
 import sympy as sp
 
 import flashlearn
+from flashlearn.course.check import check as checked
+from flashlearn.lessons import all_exercises
+
+all_exercises()  # imports them
 
 _runs = itertools.count(1)
 
@@ -45,7 +49,7 @@ def check(name: str, text: str) -> str:
             if not callable(names.get(name)):
                 problem = f"There is no function called {name} here: keep the name in the line with def."
             else:
-                found = flashlearn.check(name, names[name])
+                found = checked(name, names[name])
                 passed = found.passed
                 report = dataclasses.replace(found, follows="")._repr_html_()
     return json.dumps({"passed": passed, "report": report, "problem": problem, "printed": written.getvalue()})

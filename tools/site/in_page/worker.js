@@ -4,6 +4,9 @@
 // out:  {kind: "progress", text} · {kind: "ready"} · {kind: "failed", text} · {kind: "checked", ...}
 const file = (name) => new URL(name, self.location.href).href;
 
+// an error of Python's is a whole traceback, and says what happened in its last line
+const reason = (error) => error.message.trim().split("\n").at(-1);
+
 async function bytes(name) {
   const response = await fetch(file(name));
   if (!response.ok) throw new Error(`${name}: ${response.status} ${response.statusText}`);
@@ -27,13 +30,13 @@ async function load() {
 }
 
 const loaded = load();
-loaded.catch((error) => self.postMessage({ kind: "failed", text: error.message }));
+loaded.catch((error) => self.postMessage({ kind: "failed", text: reason(error) }));
 
 self.onmessage = async ({ data }) => {
   const check = await loaded;
   try {
     self.postMessage({ kind: "checked", ...JSON.parse(check(data.name, data.text)) });
   } catch (error) {
-    self.postMessage({ kind: "failed", text: error.message });
+    self.postMessage({ kind: "failed", text: reason(error) });
   }
 };

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.corpus import answer_files
 from tests.corpus.entries import right_entries, wrong_entries
 from tests.site.test_accessibility import AXE, problems
 from tests.site.test_in_browser import ARTEFACTS, browser, opened  # noqa: F401  the fixture
@@ -152,14 +152,18 @@ CHECK_ALL = """async ([script, answers]) => {
 
 
 def test_every_exercise_is_judged_in_the_page_as_elsewhere(browser: Any, address: str):  # noqa: F811
-    entries = []
-    for name in sorted(python_in_page.exercises()):
-        for kind in (right_entries(), wrong_entries()):
-            entries.append(next(e for e in kind if e.exercise == name and not OTHER_PACKAGES.search(e.text)))
+    entries = [
+        next(e for e in kind if e.exercise == name and not OTHER_PACKAGES.search(e.text))
+        for name in sorted(python_in_page.exercises())
+        for kind in (right_entries(), wrong_entries())
+    ]
     with opened(browser, address, PAGE) as page:
         script = f"{address}/_static/{python_in_page.FOLDER}/worker.js"
-        answers = [(entry.exercise, entry.text) for entry in entries]
-        found = page.evaluate(CHECK_ALL, [script, json.loads(json.dumps(answers))])
+        answers = [
+            [one.exercise, f"{one.text}\n{one.exercise} = {answer_files.launcher_of(one.key)}\n"]
+            for one in entries
+        ]
+        found = page.evaluate(CHECK_ALL, [script, answers])
     for entry, one in zip(entries, found, strict=True):
         assert one["passed"] is not bool(entry.names) and not one["problem"], entry.key
 

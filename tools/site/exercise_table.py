@@ -38,8 +38,13 @@ name.
 """
 
 
-def page(every: list[LessonPage]) -> str:
-    """The page in Markdown."""
+SOLVABLE = """
+The symbolic exercises of lessons 01 to 04 can be solved in the lesson's page, without installing anything.
+"""
+
+
+def page(every: list[LessonPage], solvable: bool = False) -> str:
+    """The page in Markdown; `solvable` says whether there are exercises that can be solved in the site."""
     known = {one.lesson.number: one for one in every}
     rows = []
     for number, exercises in lessons().items():
@@ -63,5 +68,5 @@ def page(every: list[LessonPage]) -> str:
         "Level": "all levels",
         "Topic": "all topics",
     }
-    first = INTRODUCTION.format(count=len(rows), lessons=len(known))
+    first = INTRODUCTION.format(count=len(rows), lessons=len(known)) + (SOLVABLE if solvable else "")
     return f"{first}\n{filterable('exercises', heads, rows, 'a word: causal, delta, barrier …')}"

@@ -41,8 +41,10 @@ def write(
         python_in_page.write(modules, folder, root / "build" / "in-page-cache")
         solvable = lesson_pages.Solvable(python_in_page.exercises(), python_in_page.size(folder))
     pages = {
-        "index.md": start_page.page(root, lessons, pictures, address),
-        "exercises.md": exercise_table.page(lessons),
+        "index.md": start_page.page(
+            root, lessons, pictures, address, solvable.names if solvable else frozenset()
+        ),
+        "exercises.md": exercise_table.page(lessons, solvable=solvable is not None),
         "speed.md": speed_page.page(pictures),
         **gallery.pages(lessons, pictures, few_pictures),
         **api_pages.pages(),

@@ -5,6 +5,8 @@ let waiting; // the check that is being answered
 let queue = Promise.resolve();
 const listeners = new Set();
 
+const PATIENCE = 180; // seconds for loading, on a slow line
+
 export class Stopped extends Error {}
 
 // Calls `listener` with the state, now and whenever it changes.
@@ -38,6 +40,10 @@ export function start() {
     failed(error.message);
     return;
   }
+  const loading = worker;
+  setTimeout(() => {
+    if (worker === loading && state.kind === "loading") failed(`that took longer than ${PATIENCE} seconds`);
+  }, PATIENCE * 1000);
   worker.onerror = (event) => failed(event.message);
   worker.onmessage = ({ data }) => {
     if (data.kind === "progress") become("loading", data.text);

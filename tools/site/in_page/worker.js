@@ -5,13 +5,15 @@
 const file = (name) => new URL(name, self.location.href).href;
 
 // an error of Python's is a whole traceback, and says what happened in its last line
-const reason = (error) => error.message.trim().split("\n").at(-1);
+const reason = (error) => String(error?.message ?? error).trim().split("\n").at(-1);
 
-async function bytes(name) {
-  const response = await fetch(file(name));
+async function fetched(name, options) {
+  const response = await fetch(file(name), options);
   if (!response.ok) throw new Error(`${name}: ${response.status} ${response.statusText}`);
-  return new Uint8Array(await response.arrayBuffer());
+  return response;
 }
+
+const bytes = async (name) => new Uint8Array(await (await fetched(name)).arrayBuffer());
 
 async function load() {
   if (typeof WebAssembly !== "object") throw new Error("this browser has no WebAssembly");
@@ -19,6 +21,8 @@ async function load() {
   say("Python is loading …");
   const archives = Promise.all([bytes("libraries.zip"), bytes("flashlearn.zip")]);
   archives.catch(() => {}); // it is awaited below, perhaps after an error of the next lines
+  // where Pyodide cannot fetch this one, it says nothing and never ends
+  await fetched("python/pyodide.asm.wasm", { method: "HEAD" });
   const { loadPyodide } = await import(file("python/pyodide.js"));
   const python = await loadPyodide({ indexURL: file("python/") });
   say("sympy is loading …");
@@ -29,14 +33,15 @@ async function load() {
   return check;
 }
 
+const failed = (error) => self.postMessage({ kind: "failed", text: reason(error) });
 const loaded = load();
-loaded.catch((error) => self.postMessage({ kind: "failed", text: reason(error) }));
+loaded.catch(failed);
 
 self.onmessage = async ({ data }) => {
   const check = await loaded;
   try {
     self.postMessage({ kind: "checked", ...JSON.parse(check(data.name, data.text)) });
   } catch (error) {
-    self.postMessage({ kind: "failed", text: reason(error) });
+    failed(error);
   }
 };

@@ -23,6 +23,7 @@ LINKS = ("lessons-before", "lessons-after")
 _MARKING = re.compile(r"^[ \t]*(### (BEGIN|END) SOLUTION|# STUB:.*)\n?", re.MULTILINE)
 _TELLING = "### BEGIN SOLUTION"
 _HINT = re.compile(r"# flashlearn\.hint\(.*\)")
+_CHECK = re.compile(r'flashlearn\.check\("(\w+)", \1\)')
 _HEADING = re.compile(r"^#{2,4} .*$", re.MULTILINE)
 _NUMBERS = re.compile(r"\b(\d\d)\b(?: to (\d\d)\b)?")
 
@@ -33,6 +34,11 @@ class Solvable:
 
     names: frozenset[str]
     size: str
+
+    def is_check(self, text: str) -> bool:
+        """Whether a cell checks one of them, and does nothing else."""
+        checked = _CHECK.fullmatch(text.strip())
+        return checked is not None and checked[1] in self.names
 
     def place(self, name: str, stub: str) -> str:
         """The stub, with what its script needs to put an editor there (in_page/solve.js)."""
@@ -129,8 +135,11 @@ def _cells(cell: Cell, page: LessonPage, outputs: OutputsOfPage, solvable: Solva
     cell = {**cell, "outputs": [outputs.lighter(output) for output in cell["outputs"]]}
     if cell["id"].startswith(EXERCISE_CELL):
         return [_exercise(cell, page, solvable)]
+    if solvable and solvable.is_check(source(cell)):
+        shown = "".join(_html(output) for output in cell["outputs"])
+        return [_markdown(_folded("Show the report of the solution", _raw(shown)), cell["id"])]
     if "recall" in cell["metadata"].get("tags", ()):
-        shown = "".join(output.get("data", {}).get("text/html", "") for output in cell["outputs"])
+        shown = "".join(_html(output) for output in cell["outputs"])
         return [_markdown(_folded("Show the questions with their answers", _raw(shown)), cell["id"])]
     if not cell["outputs"] and source(cell).startswith(("import ", "from ")):
         return [_markdown(_folded("The imports of this notebook", _code(source(cell))), cell["id"])]
@@ -139,7 +148,7 @@ def _cells(cell: Cell, page: LessonPage, outputs: OutputsOfPage, solvable: Solva
 
 def _without_solutions(cell: Cell) -> list[Cell]:
     """The cell; outputs that list an exercise's solution, as its trace does, are folded below it."""
-    telling = [o for o in cell["outputs"] if _TELLING in o.get("data", {}).get("text/html", "")]
+    telling = [o for o in cell["outputs"] if _TELLING in _html(o)]
     if not telling:
         return [cell]
     shown = {**cell, "outputs": [o for o in cell["outputs"] if o not in telling]}
@@ -206,6 +215,11 @@ def _facts(page: LessonPage, every: list[LessonPage]) -> str:
     }
     lines = "".join(f"<dt>{name}</dt><dd>{value}</dd>" for name, value in rows.items())
     return f'<dl class="facts">{lines}</dl>'
+
+
+def _html(output: dict[str, Any]) -> str:
+    """An output as HTML; empty if it has none."""
+    return "".join(output.get("data", {}).get("text/html", ""))
 
 
 def _markdown(text: str, identity: str) -> Cell:

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import hashlib
 import io
+import json
 import os
 import re
 import shutil
 import subprocess
 import zipfile
 from collections.abc import Iterator
+from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -28,7 +30,11 @@ FOLDER = "in-page"
 PACKAGES = ("sympy", "mpmath", "rich", "jinja2", "markupsafe")
 """What a check of a formula imports, besides the standard library. All of it is Python alone, or can be."""
 
+LICENCES = "LICENCES.txt"
+"""The file with the licences of all that is not ours."""
+
 _PYODIDE = ("pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm", "python_stdlib.zip", "pyodide-lock.json")
+_BUNDLED = ("@codemirror/", "@lezer/", "@marijn/", "crelt", "pyodide", "style-mod", "w3c-keyname")
 _LEFT_OUT = {
     *("__pycache__", "tests", "benchmarks"),
     *("classroom", "bench", "cli", "kernels", "tracing"),  # of flashlearn
@@ -76,6 +82,7 @@ def write(modules: Path, target: Path, cache: Path) -> None:
     for name, files in (("flashlearn.zip", own), ("libraries.zip", other)):
         shutil.copyfile(_compiled(files, modules, cache), target / name)
     shutil.copyfile(HERE / "worker.js", target / "worker.js")
+    (target / LICENCES).write_text("\n\n".join(_licences(modules)), encoding="utf-8")
     _bundle(modules, target)
 
 
@@ -86,6 +93,20 @@ def _files(package: Path) -> Iterator[tuple[str, bytes]]:
         used = not _LEFT_OUT & set(inside.parts) and not _OTHER_LESSON.search(inside.as_posix())
         if used and path.suffix in (".py", ".j2", ".css", ".js", ".json") and path.is_file():
             yield inside.as_posix(), path.read_bytes()
+
+
+def _licences(modules: Path) -> Iterator[str]:
+    """What is loaded, with versions, and the licences' texts where their packages have them."""
+    for name in PACKAGES:
+        package = metadata.distribution(name)
+        texts = [file for file in package.files or () if re.search(r"licen[cs]e", file.name, re.IGNORECASE)]
+        yield "\n\n".join([f"{name} {package.version}", *(file.read_text().strip() for file in texts)])
+    for about in sorted(modules.glob("**/package.json")):
+        one = json.loads(about.read_text(encoding="utf-8"))
+        if one.get("name", "").startswith(_BUNDLED):
+            texts = sorted(about.parent.glob("LICENSE*"))
+            named = f"{one['name']} {one['version']} ({one['license']}, from the npm registry)"
+            yield "\n\n".join([named, *(text.read_text(encoding="utf-8").strip() for text in texts)])
 
 
 def _compiled(files: dict[str, bytes], modules: Path, cache: Path) -> Path:

@@ -41,7 +41,7 @@ name.
 
 SOLVABLE = """
 The symbolic exercises of lessons 01 to 04 can be solved in the lesson's page, without installing anything.
-What the page loads for that is free software; <a href="_static/{folder}/{licences}">here are its licences</a>.
+What the page loads for that is free software, under <a href="_static/{folder}/{licences}">these licences</a>.
 """
 
 

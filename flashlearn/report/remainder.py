@@ -40,7 +40,7 @@ def explained_and_left(result: CheckResult) -> str:
     if isinstance(finding.kind, Besides):
         return _of_those_that_ran(finding.parts[1], failing)
     if isinstance(finding.kind, RoundedBesides):
-        return f"the first mistake gives the numbers of {all_of(finding.of, 'failing case')}: {AGAIN}"
+        return f"the first mistake reproduces the numbers of {all_of(finding.of, 'failing case')}: {AGAIN}"
     if isinstance(finding.kind, CaseStatus):
         return _others(result.principal, failing)
     if isinstance(finding.kind, DeclaredFault) and not _ran(failing) and finding.fits == finding.of:
@@ -75,11 +75,11 @@ def _fits_all(finding: Finding, result: CheckResult, failing: list[Outcome]) -> 
         return f"this was seen in {seen}; {OPEN}"
     declared = _is_declared(finding) and result.exercise.kind is not Kind.SYMBOLIC
     silent = sum(map(_has_no_numbers, failing)) if declared else 0
-    gives = "gives the numbers of" if declared and not _was_tried(finding) else "explains"
+    gives = "reproduces the numbers of" if declared and not _was_tried(finding) else "explains"
     if _second_by_nan_alone(finding):
-        return f"the only evidence for the second is NaN and infinities: {AGAIN}"
+        return f"the only evidence for the second one is in NaN and infinities: {AGAIN}"
     if silent and silent == len(failing):
-        return f"the only evidence is NaN and infinities, which other mistakes produce as well: {AGAIN}"
+        return f"the only evidence is in NaN and infinities, which other mistakes produce as well: {AGAIN}"
     if len(failing) < finding.of == len(result.outcomes):  # it was tried on the cases that pass as well
         hidden = "the one that passes" if len(result.outcomes) - len(failing) == 1 else "those that pass"
         return f"this {gives} {all_of(finding.of, 'case')}; in {hidden}, the mistake makes no difference"

@@ -34,13 +34,13 @@ SYMPY = "sympy's, such as sp.exp; on each entry of a matrix, p.applyfunc(sp.exp)
 ADVICE = (
     (
         r"shapes cannot be multiplied|Expected size for first two dimensions|inconsistent tensor size",
-        "In A @ B, A must have as many columns as B has rows{here}. Does one of them need a transpose (.mT), "
-        "or are they in the wrong order?",
+        "In A @ B, A must have as many columns as B has rows{here}. Write down the shape that each of them "
+        "should have, and go back to the line where one has another shape.",
     ),
     (
         r"The size of tensor a .* must match the size of tensor b",
-        "The shapes of two tensors in this line do not match, counted from the last dimension{here}. Does "
-        "one of them need a transpose (.mT), or is a [:, None] or keepdim=True missing?",
+        "The shapes of two tensors in this line do not match, counted from the last dimension{here}. Write "
+        "down the shape that each of them should have, and find where one gets another.",
     ),
     (
         r"invalid for input of size",
@@ -76,7 +76,7 @@ ADVICE = (
     ),
     (
         r"IndexError: .*(out of bounds|out of range)",
-        "Indices count from 0, so the last one is the size less 1{here}.",
+        "Indices count from 0, so the last one is the size minus 1{here}.",
     ),
     (
         r"leaf Variable that requires grad",

@@ -119,6 +119,9 @@ def find_edit(
             if best is None:
                 return None
             i, edit, doubt = best
+            doubt = (
+                doubt and exercise.kind is not Kind.SYMBOLIC
+            )  # an exact formula that is right avoids nothing
             return edit_finding(trial.wrong, sections[i], edit, doubt=doubt)
         if not good and (2 if by_chance else 1) <= trial.reached < len(trial.wrong):
             partial.append(PartialRepair(trial.reached, i, edit))

@@ -43,7 +43,7 @@ MISTAKES = {
     ),
     "only the diagonal of J": Mistake(
         "You returned p (1 − p) dp, entry by entry: the diagonal of J alone, as for a sigmoid.",
-        "dp_k reaches ds_j for every k, through J_kj = −p_k p_j.",
+        "dp_k reaches ds_j for k other than j, too, through J_kj = −p_k p_j.",
         wrong=lambda p, dp: sp.Matrix([a * (1 - a) * b for a, b in zip(p, dp, strict=True)]),
     ),
     "plus ⟨p, dp⟩": Mistake(

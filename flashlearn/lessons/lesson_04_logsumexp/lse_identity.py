@@ -73,7 +73,7 @@ MISTAKES = {
     ),
     "divided by the LSE": Mistake(
         "p is exp(s_j) / LSE. The LSE is the logarithm of the denominator.",
-        "Dividing by exp(LSE) is subtracting LSE in the exponent.",
+        "Dividing by exp(LSE) is the same as subtracting LSE in the exponent.",
         wrong=_identity(p=lambda s, m, l, value: sp.exp(s) / value),
     ),
     "normalised twice": Mistake(

@@ -6,8 +6,6 @@ an access that stops a case explains none of those that ran to the end.
 
 from __future__ import annotations
 
-import torch
-
 from flashlearn.exercise import Kind
 from flashlearn.explaining.findings.case_status import CaseStatus
 from flashlearn.explaining.findings.counts import all_of, some_of
@@ -18,6 +16,7 @@ from flashlearn.explaining.findings.launcher import LauncherFault, NothingLaunch
 from flashlearn.explaining.findings.symbolic import NotCompared
 from flashlearn.explaining.findings.two_mistakes import AfterRepair, AtOnce, Besides, RoundedBesides
 from flashlearn.explaining.matching import has_wrong_numbers
+from flashlearn.later import torch, types_of
 from flashlearn.outcome import Finding, Outcome, Status
 from flashlearn.report.data import CheckResult
 
@@ -147,7 +146,7 @@ def _has_no_numbers(outcome: Outcome) -> bool:
     """True where nothing but NaN and infinities is wrong."""
     if outcome.status is not Status.WRONG or any(c.problem or has_wrong_numbers(c) for c in outcome.outputs):
         return False
-    wrong = [c.got for c in outcome.outputs if not c.ok and isinstance(c.got, torch.Tensor)]
+    wrong = [c.got for c in outcome.outputs if not c.ok and isinstance(c.got, types_of("torch", "Tensor"))]
     return any(not bool(torch.isfinite(got.double()).all()) for got in wrong)  # else all are a little off
 
 

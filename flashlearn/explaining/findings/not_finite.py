@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-import torch
-
 from flashlearn.explaining.findings.rule import Clue, Rule, indices
+from flashlearn.later import torch
 from flashlearn.outcome import Wording
 
 FROM_NAN = (

@@ -33,6 +33,7 @@ _HOMES = {
     "Report": "report",
     "TraceError": "tracing",
     "UnknownExercise": "lessons",
+    "attention": "kernels.variants.attention",
     "check": "course.check",
     "hint": "course.hints",
     "observing": "interpreter.route",

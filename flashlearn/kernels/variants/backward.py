@@ -4,7 +4,7 @@
 
 P is rebuilt from LSE by the same hooks as in the forward pass, dropout's choice from the same Philox
 numbers. With z = alpha q·k and s = cap · tanh(z / cap), ds/dz = 1 − (s / cap)², one multiply-add and one
-product per score, fused into dS. With dropout O = Σ P Z V for Z of 0 or 1 / (1 − p), so that dP = Z (dO Vᵀ), and
+product per score, fused into dS. With dropout O = Σ P Z V for Z of 0 or 1 / (1 − p): dP = Z (dO Vᵀ), and
 delta is still Σ dO ∘ O. A sink has a weight but no value: dsink = −Σ P_sink delta over its queries. No sum is
 added atomically: two calls agree bit for bit.
 """
@@ -300,7 +300,7 @@ def _gradient(t: Tensor, packed: bool) -> Tensor:
 
 
 def _numbers(q: Tensor, k: Tensor, written: Tensor, options: Options, extras: Extras, padded: int) -> tuple:
-    B, H, S_q, D = q.shape
+    _, H, S_q, D = q.shape
     H_k, S_k = k.shape[1:3]
     return (
         options.alpha, options.scale, options.cap, *options.band, options.threshold, options.kept_scale,

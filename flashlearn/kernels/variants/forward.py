@@ -177,7 +177,6 @@ def variant_forward(
     extras = extras or Extras()
     q, k, v = complying(q), complying(k), complying(v)
     B, H, S_q, D = q.shape
-    S_k = k.shape[2]
     cut = shape or variant_forward_shape(q, options, extras)
     varlen = extras.cu_q is not None
     # packed: heads of a row lie together, as q's do

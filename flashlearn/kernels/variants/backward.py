@@ -76,7 +76,11 @@ def scan_queries(
     return dk, dv
 
 
-@triton.jit(do_not_specialize=["GROUP", "TILES", "S_PADDED", "left", "right", "threshold"])
+@triton.jit(
+    do_not_specialize=[
+        "GROUP", "TILES", "S_PADDED", "H", "H_K", "S_q", "S_k", "left", "right", "threshold", "slope_batch",
+    ]
+)  # fmt: skip
 def variant_dkv_kernel(
     q_desc, k_desc, v_desc, do_desc, dk_desc, dv_desc, dk_ptr, dv_ptr, lse_ptr, delta_ptr,
     slopes_ptr, cu_q_ptr, cu_k_ptr, seed_ptr, tiles_ptr,
@@ -176,7 +180,11 @@ def scan_keys_again(
     return dq
 
 
-@triton.jit(do_not_specialize=["GROUP", "TILES", "S_PADDED", "left", "right", "threshold"])
+@triton.jit(
+    do_not_specialize=[
+        "GROUP", "TILES", "S_PADDED", "H", "H_K", "S_q", "S_k", "left", "right", "threshold", "slope_batch",
+    ]
+)  # fmt: skip
 def variant_dq_kernel(
     q_desc, k_desc, v_desc, do_desc, dq_desc, dq_ptr, lse_ptr, delta_ptr,
     slopes_ptr, cu_q_ptr, cu_k_ptr, seed_ptr, tiles_ptr,
@@ -347,5 +355,6 @@ def _dq_call(tensors: tuple[Tensor, ...], options: Options, extras: Extras, cut:
         slopes, cu_q, cu_k, seed, listed,
         *_numbers(q, k, dq, options, extras, lse2.shape[1]), group, tiles,
     )  # fmt: skip
-    constants = {"RAGGED": S_k % cut.block_k != 0, **_constants(options, extras, cut, D)}
+    ragged = S_k % cut.block_k != 0 and not options.banded and extras.cu_q is None
+    constants = {"RAGGED": ragged, **_constants(options, extras, cut, D)}
     return Call(variant_dq_kernel, (tiles * B * H,), arguments, constants, cut.options)

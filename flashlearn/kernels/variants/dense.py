@@ -4,7 +4,8 @@
     >>> dq, dk, dv, dsinks = dense_backward(q, k, v, o, do, lse, options, extras)
 
 Everything is computed in fp32, or in fp64 for inputs in fp64. The formulas are those of the kernels, and
-dropout keeps the same weights for the same seed.
+dropout keeps the same weights for the same seed. With `rounded`, P and dS are rounded to that dtype before
+they are multiplied, as the kernels round them.
 """
 
 from __future__ import annotations
@@ -21,21 +22,24 @@ LOW = 0xFFFFFFFF
 ROUNDS = 7
 
 
-def dense_forward(q: Tensor, k: Tensor, v: Tensor, options: Options, extras: Extras) -> tuple[Tensor, Tensor]:
+def dense_forward(
+    q: Tensor, k: Tensor, v: Tensor, options: Options, extras: Extras, rounded: torch.dtype | None = None
+) -> tuple[Tensor, Tensor]:
     """O and LSE as `variant_forward` returns them."""
     o = torch.zeros(q.shape, dtype=q.dtype, device=q.device)
     lse = torch.full(q.shape[:3], -torch.inf, dtype=torch.float32, device=q.device)
     with torch.autocast(q.device.type, enabled=False):
         for z, queries, keys in _sequences(q, k, extras):
             one = _Sequence(q[:, :, queries], k[:, :, keys], v[:, :, keys], options, extras, z)
-            o[:, :, queries] = (one.dropped(one.p) @ one.v).to(o.dtype)
+            o[:, :, queries] = (_near(one.dropped(one.p), rounded) @ one.v).to(o.dtype)
             lse[:, :, queries] = one.lse.squeeze(-1).to(lse.dtype)
     return o, lse
 
 
 def dense_backward(
-    q: Tensor, k: Tensor, v: Tensor, o: Tensor, do: Tensor, lse: Tensor, options: Options, extras: Extras
-) -> tuple[Tensor, Tensor, Tensor, Tensor | None]:
+    q: Tensor, k: Tensor, v: Tensor, o: Tensor, do: Tensor, lse: Tensor, options: Options, extras: Extras,
+    rounded: torch.dtype | None = None,
+) -> tuple[Tensor, Tensor, Tensor, Tensor | None]:  # fmt: skip
     """dQ, dK, dV and the gradient of the sinks as `variant_backward` returns them."""
     dq, dk, dv = (torch.zeros(t.shape, dtype=t.dtype, device=t.device) for t in (q, k, v))
     dsinks = None if extras.sinks is None else torch.zeros_like(extras.sinks)
@@ -44,8 +48,9 @@ def dense_backward(
             one = _Sequence(q[:, :, queries], k[:, :, keys], v[:, :, keys], options, extras, z)
             dO = do[:, :, queries].to(one.q.dtype)
             delta = (dO * o[:, :, queries].to(dO.dtype)).sum(-1, keepdim=True)
-            dv[:, :, keys] = one.by_group(one.dropped(one.p).mT @ dO).to(dv.dtype)
+            dv[:, :, keys] = one.by_group(_near(one.dropped(one.p), rounded).mT @ dO).to(dv.dtype)
             ds = one.p * (one.dropped(dO @ one.v.mT) - delta) * one.slope_of_cap * options.alpha
+            ds = _near(ds, rounded)
             dq[:, :, queries] = (ds @ one.k).to(dq.dtype)
             dk[:, :, keys] = one.by_group(ds.mT @ one.q).to(dk.dtype)
             if dsinks is not None:
@@ -98,6 +103,10 @@ class _Sequence:
     def by_group(self, t: Tensor) -> Tensor:
         """The sum over the queries' heads that share a head of k and v."""
         return t.unflatten(1, (self.H_k, self.group)).sum(2)
+
+
+def _near(t: Tensor, rounded: torch.dtype | None) -> Tensor:
+    return t if rounded is None else t.to(rounded).to(t.dtype)
 
 
 def _finite(lse: Tensor) -> Tensor:

@@ -2,7 +2,8 @@
 
 Without features the plain kernels are faster than the pair of the variants: Gluon's on a Hopper GPU, the
 tuned Triton kernels elsewhere, and for short problems those that start sooner. On a CPU torch's own
-operations do the work: the observed interpreter is for lessons. Tensors are [B, H, S, D], or packed sequences [T, H, D].
+operations do the work: the observed interpreter is for lessons. Tensors are [B, H, S, D], or packed
+sequences [T, H, D].
 """
 
 from __future__ import annotations

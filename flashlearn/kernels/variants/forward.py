@@ -98,7 +98,11 @@ def scan(
     return m_i, l_i, acc
 
 
-@triton.jit(do_not_specialize=["GROUP", "TILES", "left", "right", "threshold"])
+@triton.jit(
+    do_not_specialize=[
+        "GROUP", "TILES", "H", "H_K", "S_q", "S_k", "left", "right", "threshold", "slope_batch",
+    ]
+)  # fmt: skip
 def variant_forward_kernel(
     q_desc, k_desc, v_desc, k_edge, v_edge, o_desc, o_ptr, lse_ptr,
     slopes_ptr, sinks_ptr, cu_q_ptr, cu_k_ptr, seed_ptr, tiles_ptr,
@@ -217,7 +221,8 @@ def _call(tensors: tuple[Tensor, ...], options: Options, extras: Extras, cut: Sh
         H, H_k, S_q, S_k, D, o.stride(1), o.stride(2), group, tiles,
     )  # fmt: skip
     constants = {
-        "NEGATIVE": options.alpha < 0, "RAGGED": S_k % cut.block_k != 0,
+        "NEGATIVE": options.alpha < 0 and options.softcap is None and extras.slopes is None,
+        "RAGGED": S_k % cut.block_k != 0 and not options.banded and extras.cu_q is None,
         "LEFT": options.left is not None, "RIGHT": options.right is not None,
         "SOFTCAP": options.softcap is not None, **extras.constants, "SINKS": extras.sinks is not None,
         "BLOCK_Q": cut.block_q, "BLOCK_K": cut.block_k, "BLOCK_EDGE": edge, "BLOCK_D": block_d(D),

@@ -9,7 +9,6 @@ query's own position is i + S_k − S_q. `threshold` of 65536 weights are droppe
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 from flashlearn.kernels.tuned_forward import LOG2_E
@@ -51,11 +50,11 @@ class Options:
         return self.left or 0, self.right or 0
 
     @property
+    def banded(self) -> bool:
+        """Whether a mask cuts scores."""
+        return self.left is not None or self.right is not None
+
+    @property
     def only_causal(self) -> bool:
         """Whether nothing is asked for but, perhaps, a causal mask."""
         return self.left is None and self.right in (None, 0) and self.softcap is None and not self.threshold
-
-    @property
-    def exact(self) -> bool:
-        """Whether every number is finite: else no kernel is right."""
-        return math.isfinite(self.alpha) and math.isfinite(self.softcap or 0.0)

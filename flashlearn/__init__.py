@@ -38,6 +38,7 @@ _HOMES = {
     "hint": "course.hints",
     "observing": "interpreter.route",
     "recall": "course.recall",
+    "register_in_transformers": "kernels.variants.hugging_face",
     "reset": "course.resetting",
     "solution": "course.solutions",
     "status": "course.status",

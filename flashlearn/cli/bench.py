@@ -61,7 +61,7 @@ def bench(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Time flashlearn.attention's features beside their peers, and write the record to this file.",
+            help="Time flashlearn.attention beside its peers, and write the record to this file.",
         ),
     ] = None,
     attention_show: Annotated[

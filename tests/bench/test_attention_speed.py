@@ -1,4 +1,4 @@
-"""The times of `flashlearn.attention`: the page shows the record and nothing else; tiles are counted right."""
+"""Times of `flashlearn.attention`: the page shows the record and nothing else; tiles are counted right."""
 
 from __future__ import annotations
 

@@ -20,7 +20,9 @@ __all__ = ["variant_backward_shapes", "variant_forward_shape"]
 def variant_forward_shape(q: Tensor, options: Options, extras: Extras) -> Shape:
     """The shape for the forward pass over queries like q [B, H, S, D]."""
     cut = forward_shape(q, options.right is not None)
-    if _wide(q) and cut.registers == 160:  # the hooks need a few more, and three programs still fit
+    if _is_half(q) and _is_heavy(options, extras):
+        return replace(cut, block_k=64, stages=2, registers=None)
+    if _is_half(q) and cut.registers == 160:  # the hooks need a few more, and three programs still fit
         return replace(cut, registers=168)
     return cut
 
@@ -28,10 +30,15 @@ def variant_forward_shape(q: Tensor, options: Options, extras: Extras) -> Shape:
 def variant_backward_shapes(q: Tensor, options: Options, extras: Extras) -> tuple[Shape, Shape]:
     """The shapes of the kernel for dK and dV, and of the one for dQ."""
     dkv, dq = backward_shapes(q, options.right is not None)
-    if _wide(q) and extras.seed is not None:  # Philox's words: half as many queries at a time spill less
-        dkv = Shape(32, 64, 4, 2)
+    if _is_half(q) and _is_heavy(options, extras):
+        return Shape(32, 64, 4, 2), Shape(64, 64 if block_d(q.shape[3]) <= 128 else 32, 4, 2)
     return dkv, dq
 
 
-def _wide(q: Tensor) -> bool:
-    return q.element_size() == 2 and block_d(q.shape[3]) == 128
+def _is_half(q: Tensor) -> bool:
+    return q.element_size() == 2
+
+
+def _is_heavy(options: Options, extras: Extras) -> bool:
+    """Whether hooks hold many values at once: Philox's words, or both terms of a score."""
+    return extras.seed is not None or (options.softcap is not None and extras.slopes is not None)

@@ -25,7 +25,14 @@ from flashlearn.kernels.variants.forward import Extras
 from flashlearn.kernels.variants.hooks import kept, positioned, scored, visible
 from flashlearn.kernels.variants.launch_shapes import variant_backward_shapes
 from flashlearn.kernels.variants.options import Options
-from flashlearn.kernels.variants.tiles import capacity, list_call, place, scanned_keys, scanned_queries
+from flashlearn.kernels.variants.tiles import (
+    capacity,
+    inside,
+    list_call,
+    place,
+    scanned_keys,
+    scanned_queries,
+)
 
 __all__ = ["variant_backward"]
 
@@ -34,8 +41,8 @@ __all__ = ["variant_backward"]
 def scan_queries(
     dk, dv, k, v, q_desc, do_desc, lse_ptr, delta_ptr, scale, cap, slope, left, right,
     seed, threshold, kept_scale, head, b, h, first_q, first, end, first_column, at_key, shift, S_q, S_k,
-    MASKED: tl.constexpr, LEFT: tl.constexpr, RIGHT: tl.constexpr, SOFTCAP: tl.constexpr,
-    ALIBI: tl.constexpr, DROPOUT: tl.constexpr, VARLEN: tl.constexpr,
+    MASKED: tl.constexpr, CLEANED: tl.constexpr, LEFT: tl.constexpr, RIGHT: tl.constexpr,
+    SOFTCAP: tl.constexpr, ALIBI: tl.constexpr, DROPOUT: tl.constexpr,
     BLOCK_Q: tl.constexpr, BLOCK_K: tl.constexpr, BLOCK_D: tl.constexpr,
 ):  # fmt: skip
     # Sᵀ, Pᵀ, dPᵀ and dSᵀ are [keys, queries]
@@ -43,7 +50,7 @@ def scan_queries(
         rows = start + tl.arange(0, BLOCK_Q)
         q = q_desc.load([b, h, first_q + start, 0]).reshape(BLOCK_Q, BLOCK_D)
         do = do_desc.load([b, h, first_q + start, 0]).reshape(BLOCK_Q, BLOCK_D)
-        if MASKED and VARLEN:  # rows of the next sequence: 0 · inf would be NaN
+        if CLEANED:  # rows of the next sequence: 0 · inf would be NaN
             in_rows = rows < S_q
             q = tl.where(in_rows[:, None], q, 0.0)
             do = tl.where(in_rows[:, None], do, 0.0)
@@ -118,18 +125,18 @@ def variant_dkv_kernel(
             dk, dv = scan_queries(
                 dk, dv, k, v, q_desc, do_desc, lse_of_h, delta_of_h, scale, cap, slope, left, right,
                 seed, threshold, kept_scale, head, b, h, first_q, first, whole, first_column, at_key, shift,
-                S_q, S_k, True, LEFT, RIGHT, SOFTCAP, ALIBI, DROPOUT, VARLEN, BLOCK_Q, BLOCK_K, BLOCK_D,
+                S_q, S_k, True, False, LEFT, RIGHT, SOFTCAP, ALIBI, DROPOUT, BLOCK_Q, BLOCK_K, BLOCK_D,
             )  # fmt: skip
         dk, dv = scan_queries(
             dk, dv, k, v, q_desc, do_desc, lse_of_h, delta_of_h, scale, cap, slope, left, right,
             seed, threshold, kept_scale, head, b, h, first_q, whole, edge, first_column, at_key, shift,
-            S_q, S_k, False, LEFT, RIGHT, SOFTCAP, ALIBI, DROPOUT, VARLEN, BLOCK_Q, BLOCK_K, BLOCK_D,
+            S_q, S_k, False, False, LEFT, RIGHT, SOFTCAP, ALIBI, DROPOUT, BLOCK_Q, BLOCK_K, BLOCK_D,
         )  # fmt: skip
         if LEFT or VARLEN:
             dk, dv = scan_queries(
                 dk, dv, k, v, q_desc, do_desc, lse_of_h, delta_of_h, scale, cap, slope, left, right,
                 seed, threshold, kept_scale, head, b, h, first_q, edge, end, first_column, at_key, shift,
-                S_q, S_k, True, LEFT, RIGHT, SOFTCAP, ALIBI, DROPOUT, VARLEN, BLOCK_Q, BLOCK_K, BLOCK_D,
+                S_q, S_k, True, VARLEN, LEFT, RIGHT, SOFTCAP, ALIBI, DROPOUT, BLOCK_Q, BLOCK_K, BLOCK_D,
             )  # fmt: skip
     if DROPOUT:
         dv = dv * kept_scale
@@ -149,8 +156,8 @@ def variant_dkv_kernel(
 def scan_keys_again(
     dq, q, do, lse, delta, k_desc, v_desc, scale, cap, slope, left, right, seed, threshold, kept_scale,
     head, b, h_k, first_k, first, end, first_row, at_query, S_k,
-    MASKED: tl.constexpr, LEFT: tl.constexpr, RIGHT: tl.constexpr, SOFTCAP: tl.constexpr,
-    ALIBI: tl.constexpr, DROPOUT: tl.constexpr, VARLEN: tl.constexpr,
+    MASKED: tl.constexpr, CLEANED: tl.constexpr, LEFT: tl.constexpr, RIGHT: tl.constexpr,
+    SOFTCAP: tl.constexpr, ALIBI: tl.constexpr, DROPOUT: tl.constexpr,
     BLOCK_Q: tl.constexpr, BLOCK_K: tl.constexpr, BLOCK_D: tl.constexpr,
 ):  # fmt: skip
     # P and dS of this block of queries, [queries, keys], rebuilt for keys first … end
@@ -158,7 +165,7 @@ def scan_keys_again(
         k = k_desc.load([b, h_k, first_k + start, 0]).reshape(BLOCK_K, BLOCK_D)
         v = v_desc.load([b, h_k, first_k + start, 0]).reshape(BLOCK_K, BLOCK_D)
         at_key = start + tl.arange(0, BLOCK_K)
-        if MASKED and VARLEN:
+        if CLEANED:
             k = tl.where((at_key < S_k)[:, None], k, 0.0)
             v = tl.where((at_key < S_k)[:, None], v, 0.0)
         s = scored(tl.dot(q, k.T, input_precision="ieee"), scale, cap, SOFTCAP)
@@ -226,18 +233,26 @@ def variant_dq_kernel(
         dq = scan_keys_again(
             dq, q, do, lse, delta, k_desc, v_desc, scale, cap, slope, left, right, seed, threshold,
             kept_scale, head, b, h_k, first_k, first, whole, first_row, at_query, S_k,
-            True, LEFT, RIGHT, SOFTCAP, ALIBI, DROPOUT, VARLEN, BLOCK_Q, BLOCK_K, BLOCK_D,
+            True, VARLEN, LEFT, RIGHT, SOFTCAP, ALIBI, DROPOUT, BLOCK_Q, BLOCK_K, BLOCK_D,
         )  # fmt: skip
     dq = scan_keys_again(
         dq, q, do, lse, delta, k_desc, v_desc, scale, cap, slope, left, right, seed, threshold,
         kept_scale, head, b, h_k, first_k, whole, edge, first_row, at_query, S_k,
-        False, LEFT, RIGHT, SOFTCAP, ALIBI, DROPOUT, VARLEN, BLOCK_Q, BLOCK_K, BLOCK_D,
+        False, False, LEFT, RIGHT, SOFTCAP, ALIBI, DROPOUT, BLOCK_Q, BLOCK_K, BLOCK_D,
     )  # fmt: skip
+    if VARLEN:
+        cut = inside(edge, end, S_k, BLOCK_K)
+        dq = scan_keys_again(
+            dq, q, do, lse, delta, k_desc, v_desc, scale, cap, slope, left, right, seed, threshold,
+            kept_scale, head, b, h_k, first_k, edge, cut, first_row, at_query, S_k,
+            True, False, LEFT, RIGHT, SOFTCAP, ALIBI, DROPOUT, BLOCK_Q, BLOCK_K, BLOCK_D,
+        )  # fmt: skip
+        edge = cut
     if BOUNDED:
         dq = scan_keys_again(
             dq, q, do, lse, delta, k_desc, v_desc, scale, cap, slope, left, right, seed, threshold,
             kept_scale, head, b, h_k, first_k, edge, end, first_row, at_query, S_k,
-            True, LEFT, RIGHT, SOFTCAP, ALIBI, DROPOUT, VARLEN, BLOCK_Q, BLOCK_K, BLOCK_D,
+            True, VARLEN, LEFT, RIGHT, SOFTCAP, ALIBI, DROPOUT, BLOCK_Q, BLOCK_K, BLOCK_D,
         )  # fmt: skip
     dq = (dq * alpha).to(dq_desc.dtype)
     if VARLEN:

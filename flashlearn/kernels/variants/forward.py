@@ -25,7 +25,7 @@ from flashlearn.kernels.tuned_forward import EDGE
 from flashlearn.kernels.variants.hooks import kept, positioned, scored, visible
 from flashlearn.kernels.variants.launch_shapes import variant_forward_shape
 from flashlearn.kernels.variants.options import Options
-from flashlearn.kernels.variants.tiles import capacity, list_call, place, scanned_keys
+from flashlearn.kernels.variants.tiles import capacity, inside, list_call, place, scanned_keys
 
 __all__ = ["Extras", "variant_forward"]
 
@@ -60,11 +60,11 @@ class Extras:
 def scan(
     q, k_desc, v_desc, m_i, l_i, acc, scale, cap, slope, left, right, seed, threshold, head, b, h_k, first_k,
     first, end, first_row, at_query, S_k,
-    MASKED: tl.constexpr, NEGATIVE: tl.constexpr, LEFT: tl.constexpr, RIGHT: tl.constexpr,
-    SOFTCAP: tl.constexpr, ALIBI: tl.constexpr, DROPOUT: tl.constexpr, VARLEN: tl.constexpr,
+    MASKED: tl.constexpr, CLEANED: tl.constexpr, NEGATIVE: tl.constexpr, LEFT: tl.constexpr,
+    RIGHT: tl.constexpr, SOFTCAP: tl.constexpr, ALIBI: tl.constexpr, DROPOUT: tl.constexpr,
     BLOCK_Q: tl.constexpr, BLOCK_K: tl.constexpr, BLOCK_D: tl.constexpr,
 ):  # fmt: skip
-    # the online softmax over keys first … end, base 2; m_i in its units
+    # the online softmax over keys first … end, base 2; m_i in its units. CLEANED blocks may reach beyond S_k
     for start in tl.range(first, end, BLOCK_K):
         k = k_desc.load([b, h_k, first_k + start, 0]).reshape(BLOCK_K, BLOCK_D)
         s = tl.dot(q, k.T, input_precision="ieee")
@@ -91,7 +91,7 @@ def scan(
         if DROPOUT:
             p = tl.where(kept(seed, head, first_row, start, threshold, BLOCK_Q, BLOCK_K), p, 0.0)
         v = v_desc.load([b, h_k, first_k + start, 0]).reshape(BLOCK_K, BLOCK_D)
-        if MASKED and VARLEN:  # rows of the next sequence: 0 · inf would be NaN
+        if CLEANED:  # rows of the next sequence: 0 · inf would be NaN
             v = tl.where((start + tl.arange(0, BLOCK_K) < S_k)[:, None], v, 0.0)
         acc = tl.dot(p.to(v.dtype), v, acc * rescale[:, None], input_precision="ieee")
         m_i = m_new
@@ -143,18 +143,26 @@ def variant_forward_kernel(
         m_i, l_i, acc = scan(
             q, k_edge, v_edge, m_i, l_i, acc, scale, cap, slope, left, right, seed, threshold, head, b, h_k,
             first_k, first, whole, first_row, at_query, S_k,
-            True, NEGATIVE, LEFT, RIGHT, SOFTCAP, ALIBI, DROPOUT, VARLEN, BLOCK_Q, BLOCK_EDGE, BLOCK_D,
+            True, VARLEN, NEGATIVE, LEFT, RIGHT, SOFTCAP, ALIBI, DROPOUT, BLOCK_Q, BLOCK_EDGE, BLOCK_D,
         )  # fmt: skip
     m_i, l_i, acc = scan(
         q, k_desc, v_desc, m_i, l_i, acc, scale, cap, slope, left, right, seed, threshold, head, b, h_k,
         first_k, whole, edge, first_row, at_query, S_k,
-        False, NEGATIVE, LEFT, RIGHT, SOFTCAP, ALIBI, DROPOUT, VARLEN, BLOCK_Q, BLOCK_K, BLOCK_D,
+        False, False, NEGATIVE, LEFT, RIGHT, SOFTCAP, ALIBI, DROPOUT, BLOCK_Q, BLOCK_K, BLOCK_D,
     )  # fmt: skip
+    if VARLEN:
+        cut = inside(edge, end, S_k, BLOCK_EDGE)
+        m_i, l_i, acc = scan(
+            q, k_edge, v_edge, m_i, l_i, acc, scale, cap, slope, left, right, seed, threshold, head, b, h_k,
+            first_k, edge, cut, first_row, at_query, S_k,
+            True, False, NEGATIVE, LEFT, RIGHT, SOFTCAP, ALIBI, DROPOUT, BLOCK_Q, BLOCK_EDGE, BLOCK_D,
+        )  # fmt: skip
+        edge = cut
     if BOUNDED:
         m_i, l_i, acc = scan(
             q, k_edge, v_edge, m_i, l_i, acc, scale, cap, slope, left, right, seed, threshold, head, b, h_k,
             first_k, edge, end, first_row, at_query, S_k,
-            True, NEGATIVE, LEFT, RIGHT, SOFTCAP, ALIBI, DROPOUT, VARLEN, BLOCK_Q, BLOCK_EDGE, BLOCK_D,
+            True, VARLEN, NEGATIVE, LEFT, RIGHT, SOFTCAP, ALIBI, DROPOUT, BLOCK_Q, BLOCK_EDGE, BLOCK_D,
         )  # fmt: skip
     l_i = tl.where(l_i == 0.0, 1.0, l_i)  # a query that saw nothing: 0 / 1
     if DROPOUT:

@@ -20,7 +20,16 @@ from torch import Tensor
 
 from flashlearn.kernels.compiled_launches import Call
 
-__all__ = ["CHUNK", "capacity", "list_call", "place", "scanned_keys", "scanned_queries", "tile_list"]
+__all__ = [
+    "CHUNK",
+    "capacity",
+    "inside",
+    "list_call",
+    "place",
+    "scanned_keys",
+    "scanned_queries",
+    "tile_list",
+]
 
 CHUNK = 128
 """Sequences, or tiles, that a program of `tile_list_kernel` looks at at once."""
@@ -144,6 +153,15 @@ def scanned_queries(
         all_see = tl.maximum(first_column + BLOCK_K - 1 - right - shift, 0)
         whole = first + tl.cdiv(all_see - first, BLOCK_Q) * BLOCK_Q
         whole = tl.minimum(whole, tl.maximum(end, first))
+    if VARLEN:  # a block that reaches into the next sequence comes last
+        whole = tl.minimum(whole, first + tl.maximum(S_q - first, 0) // BLOCK_Q * BLOCK_Q)
     if LEFT or VARLEN:
         edge = whole + tl.maximum(edge - whole, 0) // BLOCK_Q * BLOCK_Q
     return first, whole, edge, end
+
+
+@triton.jit
+def inside(first, end, S_k, BLOCK: tl.constexpr):
+    # where blocks from `first` to `end` begin to reach beyond S_k: only the last one can
+    last = first + tl.maximum(tl.cdiv(end - first, BLOCK) - 1, 0) * BLOCK
+    return tl.where(last + BLOCK > S_k, tl.minimum(last, tl.maximum(end, first)), tl.maximum(end, first))

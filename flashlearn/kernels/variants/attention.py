@@ -9,6 +9,7 @@ Differentiable by q, k, v and sinks. docs/attention.md has the shapes, the guara
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import torch
@@ -21,6 +22,8 @@ from flashlearn.kernels.variants.operators import NO_SECOND_DERIVATIVE, NO_VMAP,
 from flashlearn.kernels.variants.options import STEPS, Options
 
 __all__ = ["attention"]
+
+NONE = Extras()
 
 
 def attention(
@@ -39,6 +42,13 @@ def attention(
     distance. `sinks` [H] are logits that take weight from the keys. `dropout_p` of the weights are left out,
     chosen by `seed`, or by torch's generator. Raises TypeError, ValueError or RuntimeError, in a sentence.
     """
+    if _is_plain(
+        q, k, v, (window, softcap, alibi, sinks, cu_seqlens_q, cu_seqlens_k, seed), alpha, dropout_p
+    ):
+        options = Options(q.shape[3] ** -0.5 if alpha is None else alpha, None, 0 if causal else None)
+        if torch.is_grad_enabled() and (q.requires_grad or k.requires_grad or v.requires_grad):
+            return _Attention.apply(q, k, v, None, options, NONE)
+        return dispatch.forward(q, k, v, options, NONE)[0]
     packed = cu_seqlens_q is not None or cu_seqlens_k is not None
     q, k, v = _in_autocast(q, k, v)
     checks.refuse_misfits(q, k, v, packed)
@@ -59,13 +69,35 @@ def attention(
     if torch.compiler.is_compiling() or not _is_eager(q, k, v, *tensors):
         return attention_op(q, k, v, *tensors, alpha, left, right, softcap, threshold)[0]
     options = Options(q.shape[-1] ** -0.5 if alpha is None else alpha, left, right, softcap, threshold)
-    if _is_transformed() or (torch.is_grad_enabled() and _any_requires_grad(q, k, v, sinks)):
-        return _Attention.apply(q, k, v, *tensors, options)[0]
+    if _is_transformed():
+        return _Transformed.apply(q, k, v, *tensors, options)[0]
+    if torch.is_grad_enabled() and _any_requires_grad(q, k, v, sinks):
+        return _Attention.apply(q, k, v, sinks, options, Extras(*tensors))
     return dispatch.forward(q, k, v, options, Extras(*tensors))[0]
 
 
 class _Attention(torch.autograd.Function):
-    """What the operators do, with less overhead, and for torch.func.grad too."""
+    """What the operators do, with less overhead: a short problem takes no longer than Python does."""
+
+    @staticmethod
+    def forward(ctx: Any, q: Tensor, k: Tensor, v: Tensor, sinks: Tensor | None, options, extras) -> Tensor:
+        o, lse = dispatch.forward(q, k, v, options, extras)
+        ctx.save_for_backward(q, k, v, o, lse, *vars(extras).values())
+        ctx.options = options
+        return o
+
+    @staticmethod
+    def backward(ctx: Any, do: Tensor) -> tuple:
+        q, k, v, o, lse, *tensors = ctx.saved_tensors
+        if torch.is_grad_enabled():  # a second derivative may be asked for
+            found = _Gradients.apply(do, q, k, v, o, lse, *tensors, ctx.options)
+        else:
+            found = dispatch.backward(do, q, k, v, o, lse, ctx.options, Extras(*tensors))
+        return (*found, None, None)
+
+
+class _Transformed(torch.autograd.Function):
+    """The same for torch.func.grad, which asks for another form."""
 
     @staticmethod
     def forward(q: Tensor, k: Tensor, v: Tensor, *others: Any) -> tuple[Tensor, Tensor]:
@@ -111,6 +143,20 @@ class _Gradients(torch.autograd.Function):
     @staticmethod
     def vmap(*_: Any) -> tuple:
         raise RuntimeError(NO_VMAP)
+
+
+def _is_plain(q: Any, k: Any, v: Any, features: tuple, alpha: float | None, dropout_p: float) -> bool:
+    """Whether no feature is asked for, and nothing has to be looked at twice: what short problems need."""
+    return (
+        all([one is None for one in features])
+        and not dropout_p
+        and (alpha is None or math.isfinite(alpha))
+        and not torch.compiler.is_compiling()
+        and _is_eager(q, k, v)
+        and not _is_transformed()
+        and checks.fit(q, k, v)
+        and not torch.is_autocast_enabled(q.device.type)
+    )
 
 
 def _in_autocast(*tensors: Tensor) -> list[Tensor]:

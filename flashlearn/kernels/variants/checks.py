@@ -10,11 +10,35 @@ import math
 import torch
 from torch import Tensor
 
-__all__ = ["MAX_D", "band", "refuse_bounds", "refuse_misfits", "refuse_numbers", "refuse_slopes_and_sinks"]
+__all__ = [
+    "MAX_D",
+    "band",
+    "fit",
+    "refuse_bounds",
+    "refuse_misfits",
+    "refuse_numbers",
+    "refuse_slopes_and_sinks",
+]
 
 DTYPES = (torch.float32, torch.float16, torch.bfloat16)
 MAX_D = 256
 BATCHED, PACKED = "[B, H, S, D]", "[T, H, D]"
+
+
+def fit(q: Tensor, k: Tensor, v: Tensor) -> bool:
+    """Whether `refuse_misfits` has nothing to say to [B, H, S, D] on a GPU, or a CPU: its quick form."""
+    return (
+        q.ndim == k.ndim == 4
+        and q.dtype == k.dtype == v.dtype
+        and q.dtype in DTYPES
+        and q.device == k.device == v.device
+        and q.device.type in ("cuda", "cpu")
+        and k.shape == v.shape
+        and q.shape[::3] == k.shape[::3]
+        and 0 < q.shape[3] <= MAX_D
+        and k.shape[1] > 0
+        and q.shape[1] % k.shape[1] == 0
+    )
 
 
 def refuse_misfits(q: Tensor, k: Tensor, v: Tensor, packed: bool) -> None:

@@ -31,7 +31,7 @@ def way(q: Tensor, options: Options, extras: Extras) -> str:
     """ "dense", "variant", "hopper" or "tuned"."""
     if q.device.type == "cpu":
         return "dense"
-    if not options.only_causal or extras != Extras():
+    if not options.only_causal or not extras.empty:
         return "variant"
     return "hopper" if q.dtype in HALVES and q.shape[-1] in OF_HOPPER and is_hopper() else "tuned"
 

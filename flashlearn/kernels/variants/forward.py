@@ -42,6 +42,11 @@ class Extras:
     seed: Tensor | None = None
 
     @property
+    def empty(self) -> bool:
+        """Whether there are none."""
+        return self.slopes is self.sinks is self.cu_q is self.seed is None
+
+    @property
     def constants(self) -> dict[str, bool]:
         """Which of them a kernel is compiled for."""
         return {

@@ -73,7 +73,7 @@ def flex_packed(cu: Tensor) -> Attend:
     def attend(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
         if not kept:  # a model makes it once for all of its layers
             rows = torch.arange(q.shape[0], device=q.device)
-            document = torch.searchsorted(cu, rows, right=True)
+            document = torch.searchsorted(cu.long(), rows, right=True)
 
             def within(b, h, row, column):
                 return (document[row] == document[column]) & (column <= row)

@@ -66,7 +66,7 @@ def attention(
     threshold = min(round(dropout_p * STEPS), STEPS - 1)
     seed = _seed(seed, q.device) if threshold else None
     tensors = (alibi, sinks, cu_seqlens_q, cu_seqlens_k, seed)
-    if torch.compiler.is_compiling() or not _is_eager(q, k, v, *tensors):
+    if torch.compiler.is_compiling() or q.device.type == "meta" or not _is_eager(q, k, v, *tensors):
         return attention_op(q, k, v, *tensors, alpha, left, right, softcap, threshold)[0]
     options = Options(q.shape[-1] ** -0.5 if alpha is None else alpha, left, right, softcap, threshold)
     if _is_transformed():

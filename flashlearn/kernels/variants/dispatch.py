@@ -8,6 +8,8 @@ sequences [T, H, D].
 
 from __future__ import annotations
 
+import contextlib
+
 import torch
 from torch import Tensor
 
@@ -41,6 +43,11 @@ def forward(q: Tensor, k: Tensor, v: Tensor, options: Options, extras: Extras) -
     if 0 in q.shape or 0 in k.shape:  # no program has anything to do
         of_lse = q.shape[:3] if q.ndim == 4 else (1, q.shape[1], q.shape[0])
         return q.new_zeros(q.shape), q.new_full(of_lse, -torch.inf, dtype=torch.float32)
+    with _on(q):
+        return _forward(q, k, v, options, extras)
+
+
+def _forward(q: Tensor, k: Tensor, v: Tensor, options: Options, extras: Extras) -> tuple[Tensor, Tensor]:
     chosen = way(q, options, extras)
     if chosen in ("hopper", "tuned"):
         o, lse = (hopper_forward if chosen == "hopper" else fast_forward)(
@@ -59,6 +66,13 @@ def backward(
     if 0 in q.shape or 0 in k.shape:
         none = None if extras.sinks is None else torch.zeros_like(extras.sinks)
         return q.new_zeros(q.shape), k.new_zeros(k.shape), v.new_zeros(v.shape), none
+    with _on(q):
+        return _backward(do, q, k, v, o, lse, options, extras)
+
+
+def _backward(
+    do: Tensor, q: Tensor, k: Tensor, v: Tensor, o: Tensor, lse: Tensor, options: Options, extras: Extras
+) -> tuple[Tensor, Tensor, Tensor, Tensor | None]:
     chosen = way(q, options, extras)
     if chosen in ("hopper", "tuned"):
         compute = hopper_backward if chosen == "hopper" else fast_backward
@@ -70,6 +84,13 @@ def backward(
     wide = (_batched(t) for t in (q, k, v, o, do))
     dq, dk, dv, dsinks = compute(*wide, lse, options, extras)
     return _as(q, dq), _as(k, dk), _as(v, dv), dsinks
+
+
+def _on(q: Tensor) -> contextlib.AbstractContextManager:
+    """Triton launches on the current GPU: q's, if there are several."""
+    if q.device.type != "cuda" or q.device.index == torch.cuda.current_device():
+        return contextlib.nullcontext()
+    return torch.cuda.device(q.device)
 
 
 def _batched(t: Tensor) -> Tensor:

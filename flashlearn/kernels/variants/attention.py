@@ -148,10 +148,10 @@ class _Gradients(torch.autograd.Function):
 def _is_plain(q: Any, k: Any, v: Any, features: tuple, alpha: float | None, dropout_p: float) -> bool:
     """Whether no feature is asked for, and nothing has to be looked at twice: what short problems need."""
     return (
-        all([one is None for one in features])
+        not torch.compiler.is_compiling()
+        and all([one is None for one in features])
         and not dropout_p
         and (alpha is None or math.isfinite(alpha))
-        and not torch.compiler.is_compiling()
         and _is_eager(q, k, v)
         and not _is_transformed()
         and checks.fit(q, k, v)

@@ -21,7 +21,7 @@ from flashlearn.kernels.described import block_d, complying, described, heads_to
 from flashlearn.kernels.shapes import Shape
 from flashlearn.kernels.tuned_backward import PADDED, delta_call
 from flashlearn.kernels.tuned_forward import LOG2_E
-from flashlearn.kernels.variants.forward import Extras
+from flashlearn.kernels.variants.forward import Extras, packed_strides
 from flashlearn.kernels.variants.hooks import kept, positioned, scored, visible
 from flashlearn.kernels.variants.launch_shapes import variant_backward_shapes
 from flashlearn.kernels.variants.options import Options
@@ -328,7 +328,7 @@ def _numbers(q: Tensor, k: Tensor, written: Tensor, options: Options, extras: Ex
     return (
         options.alpha, options.scale, options.cap, *options.band, options.threshold, options.kept_scale,
         extras.slopes.stride(0) if extras.slopes is not None else 0,
-        H, H_k, S_q, S_k, padded, D, written.stride(1), written.stride(2),
+        H, H_k, S_q, S_k, padded, D, *packed_strides(written, extras),
     )  # fmt: skip
 
 

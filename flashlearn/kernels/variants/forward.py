@@ -27,7 +27,7 @@ from flashlearn.kernels.variants.launch_shapes import variant_forward_shape
 from flashlearn.kernels.variants.options import Options
 from flashlearn.kernels.variants.tiles import capacity, inside, list_call, place, scanned_keys
 
-__all__ = ["Extras", "variant_forward"]
+__all__ = ["Extras", "packed_strides", "variant_forward"]
 
 
 @dataclass(frozen=True)
@@ -219,6 +219,11 @@ def variant_forward(
     return o, lse
 
 
+def packed_strides(t: Tensor, extras: Extras) -> tuple[int, int]:
+    """Of heads and rows where a kernel stores by address; elsewhere 0, so that one kernel is compiled."""
+    return (t.stride(1), t.stride(2)) if extras.cu_q is not None else (0, 0)
+
+
 def _call(tensors: tuple[Tensor, ...], options: Options, extras: Extras, cut: Shape, tiles: int) -> Call:
     q, k, v, o, lse, *others, listed = tensors
     B, H, S_q, D = q.shape
@@ -231,7 +236,7 @@ def _call(tensors: tuple[Tensor, ...], options: Options, extras: Extras, cut: Sh
         described(k, edge), described(v, edge), described(o, cut.block_q), o, lse, *others, listed,
         options.scale, options.cap, left, right, options.threshold, options.kept_scale,
         extras.slopes.stride(0) if extras.slopes is not None else 0,
-        H, H_k, S_q, S_k, D, o.stride(1), o.stride(2), group, tiles,
+        H, H_k, S_q, S_k, D, *packed_strides(o, extras), group, tiles,
     )  # fmt: skip
     constants = {
         "NEGATIVE": options.alpha < 0 and options.softcap is None and extras.slopes is None,

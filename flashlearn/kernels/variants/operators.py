@@ -23,6 +23,11 @@ NO_SECOND_DERIVATIVE = (
 )
 NO_VMAP = "flashlearn.attention cannot be vmapped: put the dimension into B or H, which are batch dimensions"
 
+OTHERS = (
+    "Tensor k, Tensor v, Tensor? slopes, Tensor? sinks, Tensor? cu_q, Tensor? cu_k, Tensor? seed, "
+    "float? alpha, int? left, int? right, float? softcap, int threshold"
+)
+
 
 def _options(
     q: Tensor, alpha: float | None, left: int | None, right: int | None, softcap: float | None, threshold: int
@@ -30,7 +35,9 @@ def _options(
     return Options(q.shape[-1] ** -0.5 if alpha is None else alpha, left, right, softcap, threshold)
 
 
-@torch.library.custom_op("flashlearn::attention", mutates_args=())
+@torch.library.custom_op(
+    "flashlearn::attention", mutates_args=(), schema=f"(Tensor q, {OTHERS}) -> (Tensor, Tensor)"
+)
 def attention_op(
     q: Tensor, k: Tensor, v: Tensor, slopes: Tensor | None, sinks: Tensor | None, cu_q: Tensor | None,
     cu_k: Tensor | None, seed: Tensor | None, alpha: float | None, left: int | None, right: int | None,
@@ -47,7 +54,12 @@ def _(q, k, v, slopes, sinks, cu_q, cu_k, seed, alpha, left, right, softcap, thr
     return q.new_empty(q.shape), q.new_empty(of_lse, dtype=torch.float32)
 
 
-@torch.library.custom_op("flashlearn::attention_backward", mutates_args=())
+@torch.library.custom_op(
+    "flashlearn::attention_backward",
+    mutates_args=(),
+    schema=f"(Tensor do, Tensor q, {OTHERS.replace('Tensor v,', 'Tensor v, Tensor o, Tensor lse,')})"
+    " -> (Tensor, Tensor, Tensor, Tensor)",
+)
 def attention_backward_op(
     do: Tensor, q: Tensor, k: Tensor, v: Tensor, o: Tensor, lse: Tensor, slopes: Tensor | None,
     sinks: Tensor | None, cu_q: Tensor | None, cu_k: Tensor | None, seed: Tensor | None, alpha: float | None,

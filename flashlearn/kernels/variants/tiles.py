@@ -35,7 +35,7 @@ CHUNK = 128
 """Sequences, or tiles, that a program of `tile_list_kernel` looks at at once."""
 
 
-@triton.jit
+@triton.jit(do_not_specialize=["sequences", "length"])
 def tile_list_kernel(cu_ptr, list_ptr, sequences, length, BLOCK: tl.constexpr, CHUNK: tl.constexpr):
     # a program writes the tiles of its sequence: reads sequences + 1 numbers, writes 2 · tiles
     own = tl.program_id(0)

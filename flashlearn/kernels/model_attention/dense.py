@@ -13,8 +13,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from flashlearn.kernels.variants.forward import Extras
-from flashlearn.kernels.variants.options import Options
+from flashlearn.kernels.model_attention.forward import Extras
+from flashlearn.kernels.model_attention.options import Options
 
 __all__ = ["dense_backward", "dense_forward", "kept_weights"]
 

@@ -15,12 +15,12 @@ from torch import Tensor
 
 from flashlearn.kernels.fast_attention import fast_backward, fast_forward
 from flashlearn.kernels.gluon.fa3_attention import hopper_backward, hopper_forward, is_hopper
+from flashlearn.kernels.model_attention.backward import variant_backward
+from flashlearn.kernels.model_attention.dense import dense_backward, dense_forward
+from flashlearn.kernels.model_attention.forward import Extras, variant_forward
+from flashlearn.kernels.model_attention.options import Options
 from flashlearn.kernels.small_problems import is_short
 from flashlearn.kernels.tuned_backward import tuned_backward
-from flashlearn.kernels.variants.backward import variant_backward
-from flashlearn.kernels.variants.dense import dense_backward, dense_forward
-from flashlearn.kernels.variants.forward import Extras, variant_forward
-from flashlearn.kernels.variants.options import Options
 
 __all__ = ["backward", "forward", "way"]
 

@@ -18,14 +18,11 @@ from torch import Tensor
 
 from flashlearn.kernels.compiled_launches import Call, launch
 from flashlearn.kernels.described import block_d, complying, described, heads_together, like
-from flashlearn.kernels.shapes import Shape
-from flashlearn.kernels.tuned_backward import PADDED, delta_call
-from flashlearn.kernels.tuned_forward import LOG2_E
-from flashlearn.kernels.variants.forward import Extras, packed_strides
-from flashlearn.kernels.variants.hooks import kept, positioned, scored, visible
-from flashlearn.kernels.variants.launch_shapes import variant_backward_shapes
-from flashlearn.kernels.variants.options import Options
-from flashlearn.kernels.variants.tiles import (
+from flashlearn.kernels.model_attention.forward import Extras, packed_strides
+from flashlearn.kernels.model_attention.hooks import kept, positioned, scored, visible
+from flashlearn.kernels.model_attention.launch_shapes import variant_backward_shapes
+from flashlearn.kernels.model_attention.options import Options
+from flashlearn.kernels.model_attention.tiles import (
     capacity,
     inside,
     list_call,
@@ -33,6 +30,9 @@ from flashlearn.kernels.variants.tiles import (
     scanned_keys,
     scanned_queries,
 )
+from flashlearn.kernels.shapes import Shape
+from flashlearn.kernels.tuned_backward import PADDED, delta_call
+from flashlearn.kernels.tuned_forward import LOG2_E
 
 __all__ = ["variant_backward"]
 

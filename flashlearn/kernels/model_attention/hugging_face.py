@@ -14,7 +14,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from flashlearn.kernels.variants.attention import attention
+from flashlearn.kernels.model_attention.attention import attention
 
 __all__ = ["attend", "padding_mask", "register_in_transformers"]
 

@@ -10,11 +10,11 @@ import torch
 
 from flashlearn.bench import attention_sweep as sweep
 from flashlearn.interpreter.route import observing
-from flashlearn.kernels.variants.backward import variant_backward
-from flashlearn.kernels.variants.dense import dense_backward, dense_forward, kept_weights
-from flashlearn.kernels.variants.forward import Extras, variant_forward
-from flashlearn.kernels.variants.options import STEPS, Options
-from flashlearn.kernels.variants.tiles import tile_list
+from flashlearn.kernels.model_attention.backward import variant_backward
+from flashlearn.kernels.model_attention.dense import dense_backward, dense_forward, kept_weights
+from flashlearn.kernels.model_attention.forward import Extras, variant_forward
+from flashlearn.kernels.model_attention.options import STEPS, Options
+from flashlearn.kernels.model_attention.tiles import tile_list
 from flashlearn.machine import device
 
 needs_gpu = pytest.mark.skipif(not device.has_gpu(), reason="compiled kernels need a GPU")

@@ -11,9 +11,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from flashlearn.kernels.variants import dispatch
-from flashlearn.kernels.variants.forward import Extras
-from flashlearn.kernels.variants.options import Options
+from flashlearn.kernels.model_attention import dispatch
+from flashlearn.kernels.model_attention.forward import Extras
+from flashlearn.kernels.model_attention.options import Options
 
 __all__ = ["NO_SECOND_DERIVATIVE", "NO_VMAP", "attention_backward_op", "attention_op"]
 

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 from torch import Tensor
 
 from flashlearn.kernels.described import block_d
+from flashlearn.kernels.model_attention.options import Options
 from flashlearn.kernels.shapes import Shape, backward_shapes, forward_shape
-from flashlearn.kernels.variants.options import Options
 from flashlearn.machine import device
 
 if TYPE_CHECKING:
-    from flashlearn.kernels.variants.forward import Extras
+    from flashlearn.kernels.model_attention.forward import Extras
 
 __all__ = ["variant_backward_shapes", "variant_forward_shape"]
 

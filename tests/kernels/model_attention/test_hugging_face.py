@@ -73,7 +73,7 @@ def test_the_same_tokens_are_generated_with_a_cache(models):
 
 
 def test_a_mask_of_scores_is_refused():
-    from flashlearn.kernels.variants.hugging_face import attend
+    from flashlearn.kernels.model_attention.hugging_face import attend
 
     q = torch.randn(1, 2, 4, 16)
     with pytest.raises(ValueError, match=r"attention_mask has shape \(1, 1, 4, 4\)"):

@@ -20,12 +20,12 @@ from torch import Tensor
 
 from flashlearn.kernels.compiled_launches import Call, launch
 from flashlearn.kernels.described import block_d, complying, described, heads_together, like
+from flashlearn.kernels.model_attention.hooks import kept, positioned, scored, visible
+from flashlearn.kernels.model_attention.launch_shapes import variant_forward_shape
+from flashlearn.kernels.model_attention.options import Options
+from flashlearn.kernels.model_attention.tiles import capacity, inside, list_call, place, scanned_keys
 from flashlearn.kernels.shapes import Shape
 from flashlearn.kernels.tuned_forward import EDGE
-from flashlearn.kernels.variants.hooks import kept, positioned, scored, visible
-from flashlearn.kernels.variants.launch_shapes import variant_forward_shape
-from flashlearn.kernels.variants.options import Options
-from flashlearn.kernels.variants.tiles import capacity, inside, list_call, place, scanned_keys
 
 __all__ = ["Extras", "packed_strides", "variant_forward"]
 

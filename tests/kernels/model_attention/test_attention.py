@@ -9,10 +9,10 @@ import torch
 from torch.nn.functional import scaled_dot_product_attention
 
 import flashlearn
-from flashlearn.kernels.variants import dispatch
-from flashlearn.kernels.variants.forward import Extras
-from flashlearn.kernels.variants.operators import attention_op
-from flashlearn.kernels.variants.options import Options
+from flashlearn.kernels.model_attention import dispatch
+from flashlearn.kernels.model_attention.forward import Extras
+from flashlearn.kernels.model_attention.operators import attention_op
+from flashlearn.kernels.model_attention.options import Options
 from flashlearn.machine import device
 
 attention = flashlearn.attention

@@ -16,10 +16,10 @@ import torch
 from torch import Tensor
 from torch.nn import Parameter
 
-from flashlearn.kernels.variants import checks, dispatch
-from flashlearn.kernels.variants.forward import Extras
-from flashlearn.kernels.variants.operators import NO_SECOND_DERIVATIVE, NO_VMAP, attention_op
-from flashlearn.kernels.variants.options import STEPS, Options
+from flashlearn.kernels.model_attention import checks, dispatch
+from flashlearn.kernels.model_attention.forward import Extras
+from flashlearn.kernels.model_attention.operators import NO_SECOND_DERIVATIVE, NO_VMAP, attention_op
+from flashlearn.kernels.model_attention.options import STEPS, Options
 
 __all__ = ["attention"]
 

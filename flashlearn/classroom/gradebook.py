@@ -17,7 +17,7 @@ import fcntl
 import json
 import sqlite3
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -144,11 +144,38 @@ class Gradebook:
         with self.connection:
             before = self._fact("assignment")
             changed = before is not None and before["key"] != assignment.key
-            if changed:  # students are enrolled anew; grades stay, and count again where they fit
-                self._write("DELETE FROM current")
-                self._write("DELETE FROM student")
             self._write("INSERT OR REPLACE INTO fact VALUES ('assignment', ?)", json.dumps(record))
         return changed
+
+    def has_another_secret(self, handout: Handout) -> bool:
+        """Whether only the secret is another one than in the run before."""
+        before = self._fact("assignment")
+        if before is None:
+            return False
+        assignment = handout.assignment
+        same = (before["version"], before["exercises"]) == (
+            assignment.version,
+            [vars(one) for one in assignment.exercises],
+        )
+        return same and before["key"] != assignment.key
+
+    def of_another_assignment(self, keys: Mapping[str, str]) -> list[tuple[Student, str, Submission]]:
+        """What counts for a lesson, and was handed in when other exercises, points or rules were asked."""
+        rows = self.connection.execute(
+            "SELECT s.name, s.ids, c.lesson, c.assignment, h.record FROM current c"
+            " JOIN handed_in h USING (student, lesson, submission, assignment)"
+            " JOIN student s ON s.name = c.student ORDER BY s.name, c.lesson"
+        )
+        return [
+            (Student(name, json.loads(ids)), lesson, submission_from(record))
+            for name, ids, lesson, assignment, record in rows.fetchall()
+            if keys.get(lesson) != assignment
+        ]
+
+    def withdraw(self, student: Student, lesson: str) -> None:
+        """A lesson is not asked any more: what was handed in for it does not count."""
+        with self.connection:
+            self._write("DELETE FROM current WHERE student = ? AND lesson = ?", student.name, lesson)
 
     def enrol(self, student: Student, lesson: str, submission: Submission, assignment: Assignment) -> None:
         """Record what a student handed in; it is now what counts for this lesson."""
@@ -229,7 +256,8 @@ class Gradebook:
 
     def _parts(self, student: str) -> Iterator[NotebookResult]:
         rows = self.connection.execute(
-            "SELECT c.lesson, h.record, g.record, (SELECT count(DISTINCT submission) FROM handed_in a"
+            "SELECT c.lesson, h.record, g.record, (SELECT count(DISTINCT coalesce("
+            "  nullif(json_extract(a.record, '$.content'), ''), a.submission)) FROM handed_in a"
             "  WHERE a.student = c.student AND a.lesson = c.lesson)"
             " FROM current c JOIN handed_in h USING (student, lesson, submission, assignment)"
             " LEFT JOIN grade g USING (submission, assignment) WHERE c.student = ? ORDER BY c.lesson",

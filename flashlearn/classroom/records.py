@@ -55,7 +55,7 @@ class Submission:
 
     `student` is the name as the folder or the file gives it, `files` are its paths, `cells` the code cells in
     order without check cells, `notes` what the structure check tells the student, and `broken` says why
-    nothing can be graded. `key` is the hash of the content.
+    nothing can be graded. `key` is the hash of what is run, `content` that of all code cells.
     """
 
     student: str
@@ -64,6 +64,7 @@ class Submission:
     key: str
     notes: tuple[str, ...] = ()
     broken: str = ""
+    content: str = ""
 
 
 @dataclass(frozen=True)

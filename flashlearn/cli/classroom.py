@@ -22,6 +22,7 @@ from rich.progress import (
 from rich.text import Text
 
 from flashlearn import __version__
+from flashlearn.classroom.whole_files import write_whole
 from flashlearn.cli import autograders, console
 from flashlearn.course.files import Course, CourseError, reason
 
@@ -123,6 +124,11 @@ def grade(
     try:
         grader = _grader(Grading(unsafe=unsafe, gpus=gpus), workers, scheduler)
         with Gradebook.open(db) as book, grader, _progress(total) as bar:
+            if book.has_another_secret(handed_out) and not regrade:
+                raise CourseError(
+                    f"{seed_file or 'No seed file'} is not the secret of the run before: all inputs would be "
+                    "drawn anew. With --regrade everything is graded again with it."
+                )
             if book.begin(handed_out):
                 console.say("The assignment has changed since the last run: everything is graded again.")
             tally = grade_all(collected, handed_out, book, grader, regrade, bar)
@@ -256,8 +262,7 @@ def read(path: Path | None, place: Place) -> str:
 def write(path: Path, text: str) -> None:
     """Write a text to a file. Raises CourseError if that fails."""
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8", errors="replace")
+        write_whole(path, text)
     except OSError as error:
         raise CourseError(f"{path} cannot be written: {reason(error)}.") from error
 
@@ -266,7 +271,7 @@ def _grader(grading: Grading, workers: int, scheduler: str) -> Cluster | Pool:
     from flashlearn.classroom.workers.cluster import Cluster
     from flashlearn.classroom.workers.pool import Pool
 
-    return Cluster(scheduler, grading) if scheduler else Pool(grading, workers)
+    return Cluster(scheduler, grading, say=console.say) if scheduler else Pool(grading, workers)
 
 
 def _say(tally: RunSummary, db: Path) -> None:

@@ -194,3 +194,11 @@ def test_a_failure_of_the_graders_changes_no_row():
 def test_an_anagram_is_another_name():
     table = MOODLE.replace("Bob Miller", "Nan Lee", 1).replace("Ann Lee", "Cem")
     assert tables.moodle([result("Ann Lee")], table, ASSIGNMENT, TITLES).absent == ("Ann Lee",)
+
+
+def test_joiners_are_a_part_of_names():
+    assert tables.inert("\u0646\u0627\u0645\u200c\u0647\u0627") == "\u0646\u0627\u0645\u200c\u0647\u0627"
+    assert tables.inert("An\u200dn") == "An�n"
+    assert tables._name("\u0646\u0627\u0645\u200c\u0647\u0627") == tables._name(
+        "\u0646\u0627\u0645\u0647\u0627"
+    )

@@ -1,4 +1,4 @@
-"""A launcher's plan, carried out elsewhere, gives what its kernels give and nothing that the launcher made."""
+"""A launcher's plan, carried out elsewhere, gives what its kernels give, and no more."""
 
 from __future__ import annotations
 

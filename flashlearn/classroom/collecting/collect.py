@@ -26,7 +26,7 @@ from flashlearn.course.files import CourseError
 
 MOODLE = re.compile(r"(?P<name>.+?)_(?P<id>\d+)_assignsubmission_(?:file|onlinetext)_?")
 CANVAS = re.compile(r"(?P<name>[^_]+)(?:_LATE)?_(?P<id>\d+)_(?P<try>\d+)_(?P<file>.+)", re.IGNORECASE)
-AGAIN = re.compile(r"[-( ](\d+)\)?\.ipynb$")
+AGAIN = re.compile(r"[-( ](?:Copy)?(\d+)\)?\.ipynb$")
 PLAIN = "a folder for each student"
 GRADESCOPE = "submission_metadata.yml"
 WRAPPERS = {"submissions", "submission", "submitted", "handed-in", "collected"}
@@ -83,11 +83,11 @@ def submissions(work: StudentFiles, handout: Handout) -> Iterator[tuple[str, Sub
     notes: list[str] = list(work.refused)
     unread: list[str] = []
     notebooks = {notebook.lesson: notebook for notebook in handout.notebooks}
-    for entry, read in _notebooks(work, notes):
+    for entry, read in _notebooks(work, notes, unread):
         try:
             content = read()
         except ValueError as error:
-            unread.append(str(error))
+            unread.append(structure.named_file(str(error), entry.path))
             continue
         notebook = structure.belongs_to(content, entry.path, handout.notebooks)
         if notebook is not None:
@@ -96,8 +96,11 @@ def submissions(work: StudentFiles, handout: Handout) -> Iterator[tuple[str, Sub
             notes.append(
                 f"{entry.parts[-1]} is none of the notebooks that were handed out, and was left out."
             )
+    every = [one for files in found.values() for one in files]
     for lesson, asked in handout.parts().items():
-        yield lesson, _one(work, found[lesson], notebooks[lesson], asked, notes, unread)
+        given = notebooks[lesson]
+        files = found.get(lesson) or [one for one in every if structure.is_answered(one[1], given, asked)]
+        yield lesson, _one(work, files, given, asked, notes, unread)
 
 
 def _one(
@@ -110,9 +113,12 @@ def _one(
 ) -> Submission:
     name = work.student.name
     if not files:
-        why = unread[0] if unread else f"{given.file} was not handed in."
+        why = " ".join((f"{given.file} was not handed in.", *unread[:3]))
         return structure.broken(name, why, (), notes)
-    entry, content = max(files, key=lambda one: (_again(one[0].path), one[0].path))
+    entry, content = max(
+        files,
+        key=lambda one: (structure.is_answered(one[1], given, asked), _again(one[0].path), one[0].path),
+    )
     remarks = list(notes)
     if len(files) > 1:
         remarks.append(f"There are {len(files)} copies of {given.file}: {entry.parts[-1]} was graded.")
@@ -120,13 +126,13 @@ def _one(
 
 
 def _again(path: str) -> int:
-    """The attempt number in a file's name: "02_softmax-1.ipynb" comes after "02_softmax.ipynb"."""
+    """The attempt number in a file's name: "02_softmax-1.ipynb", or "-Copy1", is after "02_softmax.ipynb"."""
     found = AGAIN.search(path)
     return int(found[1]) if found else 0
 
 
-def _notebooks(work: StudentFiles, notes: list[str]) -> Iterator[tuple[FileEntry, Any]]:
-    """A student's notebooks, including those inside a zip."""
+def _notebooks(work: StudentFiles, notes: list[str], unread: list[str]) -> Iterator[tuple[FileEntry, Any]]:
+    """A student's notebooks, including those inside a zip; what could have been one is in `unread`."""
     for entry in work.entries:
         if entry.path.endswith(".ipynb"):
             yield entry, entry.read
@@ -134,12 +140,26 @@ def _notebooks(work: StudentFiles, notes: list[str]) -> Iterator[tuple[FileEntry
             try:
                 inside = archive(entry.read())
             except (ValueError, zipfile.BadZipFile, OSError):
-                notes.append(f"{entry.parts[-1]} cannot be unpacked.")
+                unread.append(f"{entry.parts[-1]} cannot be unpacked.")
                 continue
             notes.extend(inside.refused[:3])
             for member in inside.entries:
                 if member.path.endswith(".ipynb"):
                     yield replace(member, path=f"{entry.path}/{member.path}"), member.read
+                elif why := _instead(member):
+                    unread.append(why)
+        elif why := _instead(entry):
+            unread.append(why)
+
+
+def _instead(entry: FileEntry) -> str:
+    """Why a file that may hold somebody's work is not graded; nothing for any other file."""
+    name = entry.parts[-1]
+    if name.lower().endswith((".zip", ".tar", ".gz", ".tgz", ".rar", ".7z")):
+        return f"{name} was not opened: hand in the notebook itself, or one zip of notebooks."
+    if name.lower().endswith((".py", ".pdf", ".html", ".txt", ".docx", ".md")):
+        return f"{name} is not a notebook, and was not graded: hand in the .ipynb file."
+    return ""
 
 
 def _shape(

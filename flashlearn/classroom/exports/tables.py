@@ -27,6 +27,9 @@ from flashlearn.course.files import CourseError
 FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 """First characters that make a spreadsheet read a cell as a formula."""
 
+_JOINERS = re.compile("[\u200c\u200d]")
+"""Some platforms keep them in a name, and some do not."""
+
 
 @dataclass(frozen=True)
 class FilledTable:
@@ -158,7 +161,7 @@ def _digits(text: str) -> str:
 
 def _name(text: str) -> str:
     """A name in a canonical form: "Lee, Ann" and "Ann Lee" are the same."""
-    return " ".join(sorted(re.findall(r"[^\W_]+", text.casefold())))
+    return " ".join(sorted(re.findall(r"[^\W_]+", _JOINERS.sub("", text.casefold()))))
 
 
 def _written(rows: list[list[str]], delimiter: str = ",") -> str:

@@ -26,6 +26,7 @@ from flashlearn.classroom.pages.formatting import (
     visible,
 )
 from flashlearn.classroom.records import Assignment, ExerciseGrade
+from flashlearn.classroom.whole_files import write_whole
 from flashlearn.course.files import CourseError, reason
 
 GRADER_FAILED = (
@@ -82,7 +83,7 @@ def write(book: Gradebook, out: Path) -> list[Path]:
                 (out / f"{stem}.html", in_html(feedback)),
                 (out / f"{stem}.md", as_markdown(feedback)),
             ):
-                path.write_text(text, encoding="utf-8", errors="replace")
+                write_whole(path, text)
                 written.append(path)
     except OSError as error:
         raise CourseError(f"The feedback cannot be written to {out}: {reason(error)}.") from error
@@ -161,7 +162,7 @@ def _item(one: ExerciseGrade, title: str) -> Item:
         number(one.points),
         one.out_of,
         "" if ours else cases,
-        GRADER_FAILED if ours else one.sentence,
+        GRADER_FAILED if ours and not one.mistake else one.sentence,
         0 if ours else one.line_number,
         "" if ours else one.line,
         "" if ours else one.next_step,

@@ -10,6 +10,7 @@ Supported are a folder for each student, exports of Moodle, Canvas and Gradescop
 
 from __future__ import annotations
 
+import datetime
 import re
 import zipfile
 from collections import Counter, defaultdict
@@ -25,7 +26,7 @@ from flashlearn.classroom.records import Submission
 from flashlearn.course.files import CourseError
 
 MOODLE = re.compile(r"(?P<name>.+?)_(?P<id>\d+)_assignsubmission_(?:file|onlinetext)_?")
-CANVAS = re.compile(r"(?P<name>[^_]+)(?:_LATE)?_(?P<id>\d+)_(?P<try>\d+)_(?P<file>.+)", re.IGNORECASE)
+CANVAS = re.compile(r"(?P<name>[^_]+)(?P<late>_LATE)?_(?P<id>\d+)_(?P<try>\d+)_(?P<file>.+)", re.IGNORECASE)
 AGAIN = re.compile(r"[-( ](?:Copy)?(\d+)\)?\.ipynb$")
 PLAIN = "a folder for each student"
 GRADESCOPE = "submission_metadata.yml"
@@ -42,11 +43,13 @@ class Student:
 
 @dataclass(frozen=True)
 class StudentFiles:
-    """All files of one student."""
+    """All files of one student; when they were handed in, or that they were late, if the export says so."""
 
     student: Student
     entries: tuple[FileEntry, ...]
     refused: tuple[str, ...] = ()
+    handed_in: str = ""
+    late: bool = False
 
 
 @dataclass(frozen=True)
@@ -65,6 +68,9 @@ def collect(path: Path) -> Collected:
     entries = _without_wrapper(tree.entries)
     shape, owned = _shape(entries, refused)
     works = [StudentFiles(student, tuple(files)) for student, files in owned]
+    works = [replace(work, late=_is_late(work)) if shape == "Canvas" else work for work in works]
+    if shape == "Gradescope":
+        works = _with_dates(works, entries)
     if shape == PLAIN and works and entries == tree.entries:
         works = sorted(
             [*works, *(StudentFiles(Student(name), ()) for name in tree.empty)], key=lambda w: w.student.name
@@ -100,7 +106,8 @@ def submissions(work: StudentFiles, handout: Handout) -> Iterator[tuple[str, Sub
     for lesson, asked in handout.parts().items():
         given = notebooks[lesson]
         files = found.get(lesson) or [one for one in every if structure.is_answered(one[1], given, asked)]
-        yield lesson, _one(work, files, given, asked, notes, unread)
+        made = _one(work, files, given, asked, notes, unread)
+        yield lesson, replace(made, handed_in=work.handed_in, late=work.late)
 
 
 def _one(
@@ -196,6 +203,18 @@ def _canvas(entry: FileEntry, refused: list[str]) -> tuple[Student, FileEntry] |
 
 def _gradescope(entries: tuple[FileEntry, ...], meta: FileEntry) -> list[tuple[Student, list[FileEntry]]]:
     """The files by the submitters in the metadata."""
+    known = _metadata(meta)
+    below = len(meta.parts) - 1
+    owned = []
+    for entry in entries:
+        if entry is not meta and len(entry.parts) > below:
+            folder = entry.parts[below]
+            owned.extend((student, entry) for student in _submitters(known.get(folder), folder))
+    return _grouped(owned)
+
+
+def _metadata(meta: FileEntry) -> dict:
+    """Gradescope's metadata by the submissions' folders. Raises CourseError."""
     try:
         import yaml
     except ImportError:
@@ -206,14 +225,37 @@ def _gradescope(entries: tuple[FileEntry, ...], meta: FileEntry) -> list[tuple[S
         known = yaml.safe_load(meta.read())
     except (yaml.YAMLError, ValueError, RecursionError):
         raise CourseError(f"{meta.path} is damaged: export the submissions again.") from None
-    known = known if isinstance(known, dict) else {}
-    below = len(meta.parts) - 1
-    owned = []
-    for entry in entries:
-        if entry is not meta and len(entry.parts) > below:
-            folder = entry.parts[below]
-            owned.extend((student, entry) for student in _submitters(known.get(folder), folder))
-    return _grouped(owned)
+    return known if isinstance(known, dict) else {}
+
+
+def _is_late(work: StudentFiles) -> bool:
+    """Whether Canvas marks any of a student's files as late, in its name."""
+    found = (CANVAS.fullmatch(entry.path) for entry in work.entries)
+    return any(one is not None and one["late"] for one in found)
+
+
+def _with_dates(works: list[StudentFiles], entries: tuple[FileEntry, ...]) -> list[StudentFiles]:
+    """The same with the dates of Gradescope's metadata."""
+    meta = next(e for e in entries if e.parts[-1] == GRADESCOPE)
+    known, below = _metadata(meta), len(meta.parts) - 1
+    made = []
+    for work in works:
+        folders = {entry.parts[below] for entry in work.entries}
+        dates = [one.get(":created_at") for one in map(known.get, folders) if isinstance(one, dict)]
+        moments = sorted(text for date in dates if (text := _iso(date)))
+        made.append(replace(work, handed_in=moments[-1]) if moments else work)
+    return made
+
+
+def _iso(date: Any) -> str:
+    """A date of the metadata in ISO 8601; YAML has made dates of some, in UTC."""
+    if isinstance(date, datetime.datetime):
+        aware = date if date.tzinfo is not None else date.replace(tzinfo=datetime.UTC)
+        return aware.isoformat()
+    try:
+        return datetime.datetime.fromisoformat(str(date)).isoformat()
+    except ValueError:
+        return ""
 
 
 def _submitters(record: Any, folder: str) -> list[Student]:

@@ -33,6 +33,8 @@ GRADER_FAILED = (
     "This could not be graded. That is not your fault: your teacher knows, and will grade it again."
 )
 
+NOTHING = "Nothing was handed in under your name."
+BY_TEACHER = "Your teacher set these points."
 ROUNDED = "The points of all exercises are added first and then rounded once; a half is rounded up."
 
 
@@ -64,6 +66,7 @@ class Item:
     line_number: int
     line: str
     next_step: str
+    comment: str = ""
 
     @property
     def word(self) -> str:
@@ -94,6 +97,8 @@ def of(result: Result, assignment: Assignment, titles: dict[str, str]) -> Feedba
     """The feedback for a student's result."""
     notes = [n for part in result.parts for n in (*part.submission.notes, part.submission.broken) if n]
     notes += [n for part in result.parts if part.grade for n in part.grade.notes]
+    notes += [result.late] if result.late else []
+    notes += [] if result.parts else [NOTHING]
     return Feedback(
         result.student.name,
         assignment.name,
@@ -134,6 +139,7 @@ def as_markdown(feedback: Feedback) -> str:
             lines += [where, "", fenced(item.line), ""]
         lines += [in_markdown(item.next_step), ""] if item.next_step else []
         lines += [item.cases, ""] if item.cases else []
+        lines += [f"**{in_markdown(item.comment)}**", ""] if item.comment else []
     lines += [feedback.rounded, ""] if feedback.rounded else []
     return "\n".join(lines)
 
@@ -166,6 +172,7 @@ def _item(one: ExerciseGrade, title: str) -> Item:
         0 if ours else one.line_number,
         "" if ours else one.line,
         "" if ours else one.next_step,
+        " ".join(text for text in (one.comment, BY_TEACHER if one.overridden else "") if text),
     )
 
 

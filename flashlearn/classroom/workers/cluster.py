@@ -32,6 +32,9 @@ POLL = 0.05
 CONNECTING = "30s"
 """How long a scheduler is waited for."""
 
+LOOKING = 1.0
+"""Seconds between two looks whether a scheduler has workers."""
+
 WAITING = 600.0
 """Seconds that a scheduler without workers is waited for."""
 
@@ -99,7 +102,7 @@ class Cluster:
         self.client: Any = None
         self.resent = 0
         self.say = say
-        self.alone, self.connected = math.inf, 0.0
+        self.alone, self.connected, self.looked = math.inf, 0.0, 0.0
 
     def __enter__(self) -> Cluster:
         self._connect()
@@ -203,6 +206,9 @@ class Cluster:
         A scheduler that was restarted knows no worker, and no job of ours.
         """
         now = time.monotonic()
+        if now - self.looked < LOOKING:
+            return
+        self.looked = now
         if self._threads(0):
             self.alone = math.inf
             return

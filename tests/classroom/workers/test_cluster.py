@@ -52,17 +52,3 @@ def test_no_scheduler_is_a_sentence(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("flashlearn.classroom.workers.cluster.CONNECTING", "1s")
     with pytest.raises(CourseError, match="no scheduler at"), Cluster("tcp://127.0.0.1:9", MARKS):
         pass
-
-
-def test_a_scheduler_without_workers_is_said_and_not_waited_for_without_end(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
-    monkeypatch.setattr("flashlearn.classroom.workers.cluster.WAITING", 1.0)
-    monkeypatch.setattr("flashlearn.classroom.workers.cluster.RECONNECTING", 0.3)
-    hand_in(tmp_path / "in", "Ann", one="pass")
-    said: list[str] = []
-    with distributed.LocalCluster(n_workers=0, dashboard_address=None, host="127.0.0.1") as empty:
-        pool = Cluster(empty.scheduler_address, MARKS, say=said.append)
-        with pytest.raises(CourseError, match="had no workers"):
-            run(tmp_path, pool=pool)
-    assert len(said) == 1 and "has no workers" in said[0] and "dask worker" in said[0]

@@ -14,16 +14,20 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import fcntl
+import hashlib
 import json
+import re
+import secrets
 import sqlite3
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from flashlearn.classroom.collecting.collect import Student
 from flashlearn.classroom.handout import Handout
+from flashlearn.classroom.policy import Override, Policy, overridden, reduced, sentence
 from flashlearn.classroom.records import (
     AssignedExercise,
     Assignment,
@@ -50,6 +54,10 @@ CREATE TABLE IF NOT EXISTS judged (
 CREATE TABLE IF NOT EXISTS current (
     student TEXT NOT NULL, lesson TEXT NOT NULL, submission TEXT NOT NULL, assignment TEXT NOT NULL,
     PRIMARY KEY (student, lesson));
+CREATE TABLE IF NOT EXISTS override (
+    student TEXT NOT NULL, exercise TEXT NOT NULL, points REAL, comment TEXT NOT NULL,
+    PRIMARY KEY (student, exercise));
+CREATE TABLE IF NOT EXISTS roster (name TEXT PRIMARY KEY, ids TEXT NOT NULL);
 """
 
 
@@ -65,12 +73,17 @@ class NotebookResult:
 
 @dataclass(frozen=True)
 class Result:
-    """The result of one student. `points` are the exercises' points, added and rounded once, half up."""
+    """The result of one student. `points` are the exercises' points, added and rounded once, half up.
+
+    `late` is a sentence on work that was handed in late. A student of the roster who handed in nothing has no
+    parts, and no points.
+    """
 
     student: Student
     parts: tuple[NotebookResult, ...]
     out_of: int
     exercises: tuple[ExerciseGrade, ...] = field(default=())
+    late: str = ""
 
     @property
     def points(self) -> int:
@@ -144,11 +157,40 @@ class Gradebook:
         with self.connection:
             before = self._fact("assignment")
             changed = before is not None and before["key"] != assignment.key
-            if changed:  # students are enrolled anew; grades stay, and count again where they fit
-                self._write("DELETE FROM current")
-                self._write("DELETE FROM student")
             self._write("INSERT OR REPLACE INTO fact VALUES ('assignment', ?)", json.dumps(record))
+            salt = json.dumps(secrets.token_hex(8))
+            self._write("INSERT OR IGNORE INTO fact VALUES ('salt', ?)", salt)
         return changed
+
+    def has_another_secret(self, handout: Handout) -> bool:
+        """Whether only the secret is another one than in the run before."""
+        before = self._fact("assignment")
+        if before is None:
+            return False
+        assignment = handout.assignment
+        same = (before["version"], before["exercises"]) == (
+            assignment.version,
+            [vars(one) for one in assignment.exercises],
+        )
+        return same and before["key"] != assignment.key
+
+    def of_another_assignment(self, keys: Mapping[str, str]) -> list[tuple[Student, str, Submission]]:
+        """What counts for a lesson, and was handed in when other exercises, points or rules were asked."""
+        rows = self.connection.execute(
+            "SELECT s.name, s.ids, c.lesson, c.assignment, h.record FROM current c"
+            " JOIN handed_in h USING (student, lesson, submission, assignment)"
+            " JOIN student s ON s.name = c.student ORDER BY s.name, c.lesson"
+        )
+        return [
+            (Student(name, json.loads(ids)), lesson, submission_from(record))
+            for name, ids, lesson, assignment, record in rows.fetchall()
+            if keys.get(lesson) != assignment
+        ]
+
+    def withdraw(self, student: Student, lesson: str) -> None:
+        """A lesson is not asked any more: what was handed in for it does not count."""
+        with self.connection:
+            self._write("DELETE FROM current WHERE student = ? AND lesson = ?", student.name, lesson)
 
     def enrol(self, student: Student, lesson: str, submission: Submission, assignment: Assignment) -> None:
         """Record what a student handed in; it is now what counts for this lesson."""
@@ -224,12 +266,94 @@ class Gradebook:
     def results(self) -> Iterator[Result]:
         """The results of all students, by name."""
         assignment, _ = self.assignment()
-        for name, ids in self.connection.execute("SELECT name, ids FROM student ORDER BY name").fetchall():
-            yield composed(Student(name, json.loads(ids)), tuple(self._parts(name)), assignment)
+        policy, overrides = self.policy(), self._overrides()
+        for student in self._students():
+            parts = tuple(self._parts(student.name, policy))
+            yield composed(student, parts, assignment, policy, overrides.get(student.name, {}))
 
-    def _parts(self, student: str) -> Iterator[NotebookResult]:
+    def policy(self) -> Policy:
+        """What the teacher decided about late work and attempts."""
+        return Policy(**(self._fact("policy") or {}))
+
+    def decide(self, policy: Policy) -> None:
+        """Keep a policy, in place of the one before."""
+        record = json.dumps(dataclasses.asdict(policy))
+        with self.connection:
+            self._write("INSERT OR REPLACE INTO fact VALUES ('policy', ?)", record)
+
+    def override(self, student: str, exercise: str, by: Override | None) -> None:
+        """Keep a teacher's word on one exercise of one student; None takes it back."""
+        with self.connection:
+            self._write("DELETE FROM override WHERE student = ? AND exercise = ?", student, exercise)
+            if by is not None:
+                at = (student, exercise, by.points, by.comment)
+                self._write("INSERT INTO override VALUES (?, ?, ?, ?)", *at)
+
+    def enlist(self, students: Iterable[Student]) -> None:
+        """Keep the roster of the class, in place of the one before."""
+        with self.connection:
+            self._write("DELETE FROM roster")
+            for one in students:
+                self._write(
+                    "INSERT OR REPLACE INTO roster VALUES (?, ?)", one.name, json.dumps(dict(one.ids))
+                )
+
+    def names(self) -> dict[str, str]:
+        """The students' names by their pseudonyms, for grading without names."""
+        salt = self._fact("salt") or "none"
+        names = [student.name for student in self._students()]
+        return {pseudonym(salt, name): name for name in names}
+
+    def _students(self) -> list[Student]:
+        """Everybody who handed in, and everybody else of the roster, by name."""
+        rows = self.connection.execute("SELECT name, ids FROM student").fetchall()
+        here = [Student(name, json.loads(ids)) for name, ids in rows]
+        ids = {pair for student in here for pair in student.ids.items()}
+        names = {canonical(student.name) for student in here}
+        if self._has_table("roster"):
+            for name, known in self.connection.execute("SELECT name, ids FROM roster").fetchall():
+                other = Student(name, json.loads(known))
+                if canonical(name) not in names and not ids & set(other.ids.items()):
+                    here.append(other)
+        return sorted(here, key=lambda student: student.name)
+
+    def _overrides(self) -> dict[str, dict[str, Override]]:
+        found: dict[str, dict[str, Override]] = {}
+        if self._has_table("override"):
+            rows = self.connection.execute("SELECT student, exercise, points, comment FROM override")
+            for student, exercise, points, comment in rows.fetchall():
+                found.setdefault(student, {})[exercise] = Override(points, comment)
+        return found
+
+    def _has_table(self, name: str) -> bool:
+        """Whether there is a table: a gradebook of an earlier version has fewer."""
+        where = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?"
+        return self.connection.execute(where, (name,)).fetchone() is not None
+
+    def _parts(self, student: str, policy: Policy) -> Iterator[NotebookResult]:
+        """The notebook that counts for each lesson: the latest, or the best of all that were handed in."""
+        for part in self._latest(student):
+            if policy.attempts != "best":
+                yield part
+                continue
+            tried = self._attempts(student, part.lesson)
+            yield max((part, *(dataclasses.replace(part, submission=s, grade=g) for s, g in tried)),
+                      key=lambda one: _worth(one, policy))  # fmt: skip
+
+    def _attempts(self, student: str, lesson: str) -> list[tuple[Submission, SubmissionGrade]]:
+        """A student's graded versions of a notebook, for the exercises that are asked now."""
         rows = self.connection.execute(
-            "SELECT c.lesson, h.record, g.record, (SELECT count(DISTINCT submission) FROM handed_in a"
+            "SELECT h.record, g.record FROM current c JOIN handed_in h USING (student, lesson, assignment)"
+            " JOIN grade g ON g.submission = h.submission AND g.assignment = h.assignment"
+            " WHERE c.student = ? AND c.lesson = ? AND g.status != 'infrastructure' ORDER BY h.seen DESC",
+            (student, lesson),
+        )
+        return [(submission_from(one), grade_from(grade)) for one, grade in rows.fetchall()]
+
+    def _latest(self, student: str) -> Iterator[NotebookResult]:
+        rows = self.connection.execute(
+            "SELECT c.lesson, h.record, g.record, (SELECT count(DISTINCT coalesce("
+            "  nullif(json_extract(a.record, '$.content'), ''), a.submission)) FROM handed_in a"
             "  WHERE a.student = c.student AND a.lesson = c.lesson)"
             " FROM current c JOIN handed_in h USING (student, lesson, submission, assignment)"
             " LEFT JOIN grade g USING (submission, assignment) WHERE c.student = ? ORDER BY c.lesson",
@@ -251,11 +375,44 @@ class Gradebook:
         self.connection.execute(statement, values)
 
 
-def composed(student: Student, parts: tuple[NotebookResult, ...], assignment: Assignment) -> Result:
+def composed(
+    student: Student,
+    parts: tuple[NotebookResult, ...],
+    assignment: Assignment,
+    policy: Policy | None = None,
+    overrides: Mapping[str, Override] | None = None,
+) -> Result:
     """A student's result of their notebooks, with every exercise of the assignment, in order."""
+    policy, by = policy or Policy(), overrides or {}
     of = {one.name: one for part in parts if part.grade for one in part.grade.exercises}
-    exercises = tuple(of.get(asked.name) or _none_yet(asked) for asked in assignment.exercises)
-    return Result(student, parts, sum(asked.points for asked in assignment.exercises), exercises)
+    nothing = _none_yet if parts else _nothing_handed_in
+    off = {part.lesson: policy.taken_off(part.submission) for part in parts}
+    exercises = tuple(
+        reduced(
+            overridden(of.get(asked.name) or nothing(asked), by.get(asked.name)), off.get(asked.lesson, 0.0)
+        )
+        for asked in assignment.exercises
+    )
+    out_of = sum(asked.points for asked in assignment.exercises)
+    return Result(student, parts, out_of, exercises, sentence(off))
+
+
+def _worth(part: NotebookResult, policy: Policy) -> float:
+    """The points that a version of a notebook gives."""
+    points = sum(one.points for one in part.grade.exercises) if part.grade else -1.0
+    return points * (1 - policy.taken_off(part.submission) / 100)
+
+
+def pseudonym(salt: str, name: str) -> str:
+    """A name's stand-in, the same in every page of one gradebook."""
+    return f"Student {hashlib.sha256(f'{salt} {name}'.encode(errors='replace')).hexdigest()[:6]}"
+
+
+def canonical(name: str) -> str:
+    """A name by which tables find each other: "Lee, Ann" and "Ann Lee" are the same."""
+    return " ".join(
+        sorted(re.findall(r"[^\W_]+", name.replace("\u200c", "").replace("\u200d", "").casefold()))
+    )
 
 
 def half_up(points: float) -> int:
@@ -289,6 +446,10 @@ def judged_from(record: str) -> JudgedExercise:
 
 def _none_yet(asked: AssignedExercise) -> ExerciseGrade:
     return ExerciseGrade(asked.name, "not graded", 0, asked.points)
+
+
+def _nothing_handed_in(asked: AssignedExercise) -> ExerciseGrade:
+    return ExerciseGrade(asked.name, "missing", 0, asked.points)
 
 
 def _connected(path: Path) -> sqlite3.Connection:

@@ -79,7 +79,7 @@ def _markdown(item: Item) -> list[str]:
 def as_text(item: Item) -> list[str]:
     """The feedback on an exercise, line by line, without markup."""
     line = f"Line {item.line_number}: {item.line.strip()}" if item.line_number else ""
-    return [visible(text) for text in (item.sentence, line, item.next_step, item.cases) if text]
+    return [visible(text) for text in (item.sentence, line, item.next_step, item.cases, item.comment) if text]
 
 
 def _seconds(result: Result) -> float:

@@ -16,9 +16,11 @@ from flashlearn.classroom.records import Assignment, Submission
 from flashlearn.exercise import Case, Exercise
 
 
-def with_secret_seeds(exercise: Exercise, assignment: Assignment, submission: Submission) -> Exercise:
-    """The exercise with seeds that no submission can know."""
-    secret = assignment.draws or f"{assignment.key} {submission.key}".encode()
+def with_secret_seeds(
+    exercise: Exercise, assignment: Assignment, submission: Submission, purpose: str = ""
+) -> Exercise:
+    """The exercise with seeds that no submission can know, others for each `purpose`."""
+    secret = (assignment.draws or f"{assignment.key} {submission.key}".encode()) + purpose.encode()
     cases = tuple(_with_seed(case, secret, exercise.name) for case in exercise.cases)
     return dataclasses.replace(exercise, cases=cases)
 

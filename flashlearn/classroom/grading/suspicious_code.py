@@ -3,17 +3,20 @@
     >>> suspicious_uses("import gc\\nfor one in gc.get_objects(): ...")
     (SuspiciousUse(line=1, what='`import gc`'),)
 
-Numbers are judged in another process than the submission's. What computed them is observed in the
-submission's own process, where code written for the purpose can deceive the observer. Such code has to name
-its means: an attribute of another module to replace, an object's internals, a file, a thread, a text to
-execute. So an answer whose text names none of these was observed reliably, and one that does is reviewed by a
-person before it counts.
+For answers in plain torch. Their numbers are judged in another process than the submission's; that autograd
+did not make them is observed in the submission's own, where code written for the purpose can deceive the
+observer. Such code has to name its means: an attribute of another module to replace, an object's internals, a
+file, a thread, a text to execute. So an answer whose text names none of these was probably observed reliably,
+and one that does is reviewed by a person before it counts. (What kernels computed is found out otherwise: see
+flashlearn.classroom.grading.confirmation.)
 """
 
 from __future__ import annotations
 
 import ast
 import functools
+import importlib
+import types
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -52,10 +55,10 @@ INTERNALS = frozenset({
     "ForwardRef", "Formatter", "TorchDispatchMode", "TorchFunctionMode", "_unsafe_update_src",
     "add_pre_run_hook", "ag_frame", "as_subclass", "attrgetter", "co_code", "co_consts", "cr_frame",
     "ctypes", "data_ptr", "f_back", "f_builtins", "f_code", "f_globals", "f_locals", "func_globals",
-    "get_field", "get_type_hints", "gi_code", "gi_frame", "lambdify", "load_library", "methodcaller",
-    "modules", "mro", "parse_expr", "parsing", "pre_run_hooks", "set_", "settrace", "setprofile",
-    "singledispatch", "singledispatchmethod", "stride_tricks", "subclasses", "tb_frame", "tb_next",
-    "untyped_storage",
+    "get_field", "get_type_hints", "gi_code", "gi_frame", "import_module", "lambdify", "load_library",
+    "methodcaller", "modules", "mro", "parse_expr", "parsing", "pre_run_hooks", "set_", "settrace",
+    "setprofile", "singledispatch", "singledispatchmethod", "stride_tricks", "subclasses", "tb_frame",
+    "tb_next", "untyped_storage", "update_wrapper",
 })  # fmt: skip
 """Attributes and names that lead to the internals of objects."""
 DUNDERS = frozenset({
@@ -167,6 +170,8 @@ class _Scan:
             name.startswith("_") or (name in OUTSIDE and (module, name) not in ALLOWED)
         ):
             yield f"`{ast.unparse(node):.60}`"
+        elif root in self.modules and direct and _is_other_module(self.imported[root], name):
+            yield f"the module `{root}.{name}`"
         elif direct and (module, name) in NOT_OF and self.imported.get(root) == module:
             yield f"`{root}.{name}`"
         elif not isinstance(node.ctx, ast.Load):
@@ -187,6 +192,20 @@ def _may_import(name: str) -> bool:
         one in INTERNALS or one.startswith("_") or (one in OUTSIDE and (first, one) not in ALLOWED)
         for one in rest
     )
+
+
+@functools.cache
+def _is_other_module(module: str, name: str) -> bool:
+    """Whether a member of a module is a module of another package, as `enum.bltns` is, or the grader's."""
+    if name in MODULES_OF_MODULES or (module, name) in ALLOWED:
+        return False
+    try:
+        found = getattr(importlib.import_module(module), name, None)
+    except ImportError:
+        return False
+    first = module.partition(".")[0]
+    other = isinstance(found, types.ModuleType) and found.__name__.partition(".")[0] != first
+    return other or (isinstance(found, types.ModuleType) and first == "flashlearn")
 
 
 def _is_special(name: str) -> bool:

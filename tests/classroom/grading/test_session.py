@@ -164,3 +164,8 @@ def test_what_is_a_little_off_in_all_draws_but_the_learners_own_is_not_right(gra
     ).passed
     (one,) = graded(IMPORTS, (answer, "row_sum"), asked=(ROW,)).exercises
     assert (one.verdict, one.points) == ("wrong", 0)
+
+
+@pytest.mark.parametrize("magic", ["%%time", "%%capture out", "\n%%time"])
+def test_a_cell_below_a_magic_that_runs_it_is_graded(graded, magic: str):
+    assert graded(IMPORTS, (f"{magic}\n{ROW_SUM}", "row_sum"), asked=(ROW,)).points == 2

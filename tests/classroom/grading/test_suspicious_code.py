@@ -5,9 +5,6 @@ from __future__ import annotations
 import pytest
 
 from flashlearn.classroom.grading.suspicious_code import suspicious_uses
-from flashlearn.classroom.grading.value_reads import value_reads
-from flashlearn.exercise import Kind
-from flashlearn.lessons import find
 from flashlearn.running.answer_source import source_of
 from tests.corpus import right_entries, wrong_entries
 
@@ -45,6 +42,10 @@ REACHING = (
     "import torch\ntorch.nn.functional.handlers['x'] = 1",
     "import numpy as np\nnp.lib.stride_tricks.as_strided(x)",
     "open('x')",
+    "import enum\nenum.bltns.setattr(a, 'b', c)",
+    "import flashlearn\nflashlearn.running.observed_run",
+    "from sympy.external import import_module",
+    "import functools\nfunctools.update_wrapper(a, b)",
     "globals()['x'] = 1",
     "__builtins__",
 )
@@ -80,11 +81,3 @@ def test_no_answer_of_the_corpus_reaches_out():
         except (OSError, TypeError):
             continue
         assert suspicious_uses(text) == (), str(entry)
-        if not entry.names and find(entry.exercise).kind is Kind.KERNEL:
-            assert value_reads(text).certain == (), str(entry)
-
-
-def test_what_a_kernel_does_is_not_the_launchers():
-    text = "@triton.jit\ndef k(x):\n    for i in range(3): float(x)\ndef f(x):\n    return x.tolist()"
-    found = value_reads(text)
-    assert [one.line for one in found.certain] == [5] and found.possible == ()

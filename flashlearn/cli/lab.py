@@ -24,9 +24,9 @@ DEFAULT_PORT = 8888
 SETTINGS = Path(__file__).parent / "jupyter"
 """JupyterLab's defaults for the course: no question about news, and Markdown files open as pages.
 
-Notebooks are drawn in part, in the mode "full": in the others a link to an exercise of a notebook that is not
-open yet is followed before its cells are on the page, and ends at the notebook's top. A learner's own settings
-take precedence.
+Notebooks are drawn in part, in the mode "full": in the others a link to an exercise of a notebook that is
+not open yet is followed before its cells are on the page, and ends at the notebook's top. A learner's own
+settings take precedence.
 """
 
 

@@ -60,8 +60,14 @@ def hint_command(call: str) -> str:
 
     Only JupyterLab shows the button (card.css): it knows these commands, and other front ends do not.
     """
-    commands = ("notebook:insert-cell-below", "notebook:replace-selection", "notebook:run-cell")
-    return json.dumps({"commands": commands, "args": ({}, {"text": call}, {})})
+    # a new cell has its editor a moment later: saving takes longer
+    commands = (
+        "notebook:insert-cell-below",
+        "docmanager:save",
+        "notebook:replace-selection",
+        "notebook:run-cell-and-select-next",
+    )
+    return json.dumps({"commands": commands, "args": {"text": call}})  # every command is given the same
 
 
 def coded(sentence: str) -> Markup:

@@ -29,7 +29,7 @@ IMPORTS = {
 }
 SYMPY = "sympy's, such as sp.exp; on each entry of a matrix, p.applyfunc(sp.exp)"
 
-OF_SYMPY = r"\w*(?:Matrix|Symbol|Indexed|Rational|Integer|Add|Mul|Pow|One|Zero|Half|Float|Infinity|Infinitesimal|exp|log)\b"
+OF_SYMPY = r"\w*(?:Matrix|Symbol|Indexed|Rational|Integer|Add|Mul|Pow|One|Zero|Half|Float|Infinity|exp|log)\b"
 """A class of sympy's, as messages name it."""
 
 INSTEAD = {
@@ -137,9 +137,10 @@ ADVICE = (
     ),
     (
         rf"must be Tensor, not {OF_SYMPY}|invalid combination of arguments - got \(.*\b{OF_SYMPY}"
-        rf"|Could not infer dtype of {OF_SYMPY}|unsupported operand.*('Tensor' and '{OF_SYMPY}|{OF_SYMPY}' and 'Tensor')",
-        "torch computes with numbers in tensors, and this exercise asks for a formula: its arguments are sympy's, "
-        f"symbols and fractions. Use {SYMPY}.",
+        rf"|Could not infer dtype of {OF_SYMPY}"
+        rf"|unsupported operand.*('Tensor' and '{OF_SYMPY}|{OF_SYMPY}' and 'Tensor')",
+        "torch computes with numbers in tensors, and this exercise asks for a formula: its arguments are "
+        f"sympy's, symbols and fractions. Use {SYMPY}.",
     ),
     (
         r"unsupported ScalarType",

@@ -64,6 +64,8 @@ def lab(
         "JUPYTER_TOKEN": token,  # not as an argument: every user of a machine can read command lines
         "JUPYTER_PREFER_ENV_PATH": "1",  # kernels of this environment come before the user's others
         "JUPYTER_CONFIG_PATH": settings,
+        "PYTHONSTARTUP": str(SETTINGS / "startup.py"),
+        "FLASHLEARN_PYTHONSTARTUP": os.environ.get("PYTHONSTARTUP", ""),
     }
     os.chdir(course.work)
     os.execve(sys.executable, arguments, environment)

@@ -8,7 +8,7 @@ import os
 from collections.abc import Callable
 
 from flashlearn.checking import grade
-from flashlearn.course import answers, failure_log
+from flashlearn.course import answers, failure_log, unrun_cells
 from flashlearn.course.exercise_links import exercise_link
 from flashlearn.course.files import Course
 from flashlearn.course.overview import survey
@@ -22,6 +22,8 @@ from flashlearn.outcome import Status
 from flashlearn.report import Report
 from flashlearn.report.progress_line import ProgressLine
 from flashlearn.running.answer import Here
+
+unrun_cells.install()  # `flashlearn.check` is looked up before the answer, which may not be defined
 
 
 class CheckFailed(AssertionError):

@@ -34,8 +34,10 @@ WRONG = (
 
 SIZES = ((1366, 768, WRONG), (1440, 900, WRONG[:3]), (800, 700, WRONG[:3]))
 
-PLACE = """([cell, part]) => {
-    const panel = jupyterapp.shell.currentWidget, one = panel.content.widgets.find(w => w.model.id === cell);
+PLACE = """([cell, part, path]) => {
+    const panel = path ? [...jupyterapp.shell.widgets('main')].find(one => one.context?.path === path)
+        : jupyterapp.shell.currentWidget;
+    const one = panel.content.widgets.find(w => w.model.id === cell);
     if (!one.node.isConnected || !one.node.querySelector(part)) return null;
     const page = panel.node.querySelector('.jp-WindowedPanel-outer').getBoundingClientRect();
     const box = one.node.querySelector(part).getBoundingClientRect();
@@ -47,6 +49,9 @@ RUN = """async cell => { const notebook = jupyterapp.shell.currentWidget.content
     await jupyterapp.commands.execute('notebook:run-cell'); }"""
 ACTIVE = "id => jupyterapp.shell.currentWidget?.content?.activeCell?.model.id === id"
 OPEN = "path => window.jupyterapp?.shell.currentWidget?.context?.path === path"
+RESTORED = """async count => window.jupyterapp && (await jupyterapp.restored, true)
+    && [...jupyterapp.shell.widgets('main')].length >= count
+    && jupyterapp.shell.currentWidget.context?.isReady"""
 UNFOLD = "() => document.querySelectorAll('.jp-MarkdownViewer details').forEach(one => one.open = true)"
 SHOW = """path => { const every = [...jupyterapp.shell.widgets('main')];
     jupyterapp.shell.activateById(every.find(one => one.context?.path === path).id); }"""
@@ -155,7 +160,7 @@ def test_a_link_reaches_its_exercise_at_the_first_click_also_with_many_notebooks
         if number == len(links) - 2:  # with seven notebooks open, and all of them drawn anew
             page.wait_for_timeout(1500)  # JupyterLab saves what is open a second later
             page.reload()
-            page.wait_for_function("async () => window.jupyterapp && (await jupyterapp.restored, true)")
+            page.wait_for_function(RESTORED, arg=len(links) - 1)
             page.evaluate(SHOW, start_page.NAME)
             page.wait_for_selector(".jp-MarkdownViewer .flashlearn-status")
         page.evaluate(UNFOLD)
@@ -163,7 +168,7 @@ def test_a_link_reaches_its_exercise_at_the_first_click_also_with_many_notebooks
         page.wait_for_function(OPEN, arg=path)
         page.wait_for_function(ACTIVE, arg=f"ex-{name}")
         page.evaluate(FRAMES)
-        place = page.evaluate(PLACE, [f"ex-{name}", ".jp-InputArea"])
+        place = page.evaluate(PLACE, [f"ex-{name}", ".jp-InputArea", path])
         # a cell taller than the page is centred, then aligned with its top: a few lines may be above
         assert place is not None and -150 <= place["top"] <= 600, f"{name}: {place}"
         page.evaluate(SHOW, start_page.NAME)

@@ -76,11 +76,12 @@ def __dir__() -> list[str]:
 
 
 def _is_the_command() -> bool:
-    """True in the `flashlearn` command itself, which launches no kernels."""
-    return Path(sys.argv[0]).name in ("flashlearn", "flashlearn.exe") or sys.orig_argv[1:3] == [
-        "-m",
-        "flashlearn",
-    ]
+    """True in the `flashlearn` command, in Jupyter's server and in nbconvert, which launch no kernels."""
+    command = Path(sys.argv[0])
+    if command.name == "__main__.py" and command.parent.name in ("jupyterlab", "nbconvert", "notebook"):
+        return True
+    commands = ("flashlearn", "jupyter", "jupyter-lab", "jupyter-nbconvert", "jupyter-notebook")
+    return command.stem in commands or sys.orig_argv[1:3] == ["-m", "flashlearn"]
 
 
 def _route_launches() -> None:

@@ -2,8 +2,8 @@
 
 $ python -m flashlearn.bench.attention_tuning                 # prints the fastest of each kernel and feature
 
-What is fastest goes into flashlearn/kernels/model_attention/launch_shapes.py by hand. The first candidate of each is
-what is launched now.
+What is fastest goes into flashlearn/kernels/model_attention/launch_shapes.py by hand. The first candidate of
+each is what is launched now.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""FlashAttention's backward pass with hooks: the kernels of lessons 07 and 08, and a variant says what differs.
+"""FlashAttention's backward pass with hooks: kernels of lessons 07 and 08, of which a variant changes parts.
 
     >>> dq, dk, dv = hooked_backward(q, k, v, o, do, lse, 0.25, Hooks(mask=causal_mask, keys=causal_keys))
 

@@ -2,8 +2,8 @@
 
     >>> o, lse, dq, dk, dv = sliding_window(q, k, v, do, window=128, alpha=0.25)
 
-Each function runs both passes. Tensors are [B, H, S, D] as for `hooked_forward`; `do` is the derivative of the
-loss by O. Causal masks are aligned bottom-right: query i is at the place of key i + S_k − S_q. The lines
+Each function runs both passes. Tensors are [B, H, S, D] as for `hooked_forward`; `do` is the derivative of
+the loss by O. Causal masks are aligned bottom-right: query i is at the place of key i + S_k − S_q. The lines
 between BEGIN and END SOLUTION are lesson 15's exercises.
 """
 

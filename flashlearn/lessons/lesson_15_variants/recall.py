@@ -6,7 +6,7 @@ from flashlearn.lessons.shared.question import Question, right, wrong
 
 QUESTIONS = (
     Question(
-        "03, §5",
+        "03, §6",
         "The scores pass through a function before the softmax: s = f(x), x = alpha q · k. The backward pass "
         "has computed dS. What is dQ?",
         wrong("alpha dS K", "dS is the derivative by s. What is the derivative by x?"),
@@ -17,7 +17,7 @@ QUESTIONS = (
         ),
     ),
     Question(
-        "08, §3",
+        "08, §5",
         "A kernel owns a block of keys and scans queries. Which queries does it have to visit if the mask is "
         "causal?",
         wrong(
@@ -31,7 +31,7 @@ QUESTIONS = (
         ),
     ),
     Question(
-        "12, §8",
+        "12, §15",
         "Four heads of Q share one head of K. What is dK of that head?",
         right("the sum of four shares", "A tensor that is used four times gets the sum of four gradients."),
         wrong("the mean of four shares", "Nothing divides the loss by the number of heads."),

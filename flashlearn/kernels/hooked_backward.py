@@ -27,12 +27,12 @@ def hooked_dq_kernel(
     q_batch, q_head, q_row, q_col, k_batch, k_head, k_row, k_col, v_batch, v_head, v_row, v_col,
     do_batch, do_head, do_row, do_col, dq_batch, dq_head, dq_row, dq_col, lse_batch, lse_head,
     SCORE: tl.constexpr, SCORE_GRADIENT: tl.constexpr, MASK: tl.constexpr, KEYS: tl.constexpr,
-    WEIGHTS: tl.constexpr, SEQUENCE: tl.constexpr, KEY_HEAD: tl.constexpr,
+    WEIGHTS: tl.constexpr, SEQUENCE: tl.constexpr, QUERY_BLOCK: tl.constexpr, KEY_HEAD: tl.constexpr,
     BLOCK_Q: tl.constexpr, BLOCK_K: tl.constexpr, BLOCK_D: tl.constexpr,
 ):  # fmt: skip
     # reads BLOCK_Q rows of Q and dO and the rows of K and V that KEYS names; writes as many rows of dQ
     h = tl.program_id(1).to(tl.int64)
-    b = tl.program_id(2).to(tl.int64)
+    block, b = QUERY_BLOCK(tl.program_id(0), tl.program_id(2).to(tl.int64), extras)
     h_k = KEY_HEAD(h, H, H_k)
     row_0, key_0, S_q, S_k = SEQUENCE(b, S_q, S_k, extras)
     q_ptr += b * q_batch + h * q_head + row_0 * q_row
@@ -43,7 +43,7 @@ def hooked_dq_kernel(
     lse_ptr += b * lse_batch + h * lse_head + row_0
     delta_ptr += b * lse_batch + h * lse_head + row_0
 
-    first = tl.program_id(0) * BLOCK_Q
+    first = block * BLOCK_Q
     rows = first + tl.arange(0, BLOCK_Q)
     keys = tl.arange(0, BLOCK_K)
     d = tl.arange(0, BLOCK_D)
@@ -86,13 +86,13 @@ def hooked_dkv_kernel(
     do_batch, do_head, do_row, do_col, dk_batch, dk_head, dk_row, dk_col, dv_batch, dv_head, dv_row, dv_col,
     lse_batch, lse_head,
     SCORE: tl.constexpr, SCORE_GRADIENT: tl.constexpr, MASK: tl.constexpr, QUERIES: tl.constexpr,
-    WEIGHTS: tl.constexpr, SEQUENCE: tl.constexpr, QUERY_HEADS: tl.constexpr,
+    WEIGHTS: tl.constexpr, SEQUENCE: tl.constexpr, KEY_BLOCK: tl.constexpr, QUERY_HEADS: tl.constexpr,
     BLOCK_Q: tl.constexpr, BLOCK_K: tl.constexpr, BLOCK_D: tl.constexpr,
 ):  # fmt: skip
     # a head of K and V: reads BLOCK_K rows of each, and of every head of Q that meets it the rows of Q, dO,
     # LSE and delta that QUERIES names; writes as many rows of dK and dV
     h_k = tl.program_id(1).to(tl.int64)
-    b = tl.program_id(2).to(tl.int64)
+    block, b = KEY_BLOCK(tl.program_id(0), tl.program_id(2).to(tl.int64), extras)
     row_0, key_0, S_q, S_k = SEQUENCE(b, S_q, S_k, extras)
     k_ptr += b * k_batch + h_k * k_head + key_0 * k_row
     v_ptr += b * v_batch + h_k * v_head + key_0 * v_row
@@ -103,7 +103,7 @@ def hooked_dkv_kernel(
     lse_ptr += b * lse_batch + row_0
     delta_ptr += b * lse_batch + row_0
 
-    first = tl.program_id(0) * BLOCK_K
+    first = block * BLOCK_K
     columns = first + tl.arange(0, BLOCK_K)
     queries = tl.arange(0, BLOCK_Q)
     d = tl.arange(0, BLOCK_D)
@@ -171,10 +171,10 @@ def hooked_backward(
     scalars = alpha, H, k.shape[1], S_q, S_k, D, hooks.extras
     hooked_dq_kernel[(triton.cdiv(S_q, BLOCK), H, B)](
         q, k, v, do, lse, delta, dq, *scalars, *strides(q, k, v, do, dq),
-        KEYS=hooks.keys, KEY_HEAD=hooks.key_head, **shared,
+        KEYS=hooks.keys, QUERY_BLOCK=hooks.query_block, KEY_HEAD=hooks.key_head, **shared,
     )  # fmt: skip
     hooked_dkv_kernel[(triton.cdiv(S_k, BLOCK), k.shape[1], B)](
         q, k, v, do, lse, delta, dk, dv, *scalars, *strides(q, k, v, do, dk, dv),
-        QUERIES=hooks.queries, QUERY_HEADS=hooks.query_heads, **shared,
+        QUERIES=hooks.queries, KEY_BLOCK=hooks.key_block, QUERY_HEADS=hooks.query_heads, **shared,
     )  # fmt: skip
     return dq, dk, dv

@@ -25,13 +25,13 @@ def hooked_forward_kernel(
     q_batch, q_head, q_row, q_col, k_batch, k_head, k_row, k_col,
     v_batch, v_head, v_row, v_col, o_batch, o_head, o_row, o_col, lse_batch, lse_head,
     SCORE: tl.constexpr, MASK: tl.constexpr, KEYS: tl.constexpr, WEIGHTS: tl.constexpr, START: tl.constexpr,
-    SEQUENCE: tl.constexpr, KEY_HEAD: tl.constexpr,
+    SEQUENCE: tl.constexpr, QUERY_BLOCK: tl.constexpr, KEY_HEAD: tl.constexpr,
     BLOCK_Q: tl.constexpr, BLOCK_K: tl.constexpr, BLOCK_D: tl.constexpr,
 ):  # fmt: skip
     # reads BLOCK_Q rows of Q and the rows of K and V that KEYS names; writes as many rows of O and of LSE
     LOG2E: tl.constexpr = 1.4426950408889634
     h = tl.program_id(1).to(tl.int64)  # 64 bits, since h · q_head and b · q_batch may pass 2³¹
-    b = tl.program_id(2).to(tl.int64)
+    block, b = QUERY_BLOCK(tl.program_id(0), tl.program_id(2).to(tl.int64), extras)
     h_k = KEY_HEAD(h, H, H_k)
     row_0, key_0, S_q, S_k = SEQUENCE(b, S_q, S_k, extras)
     q_ptr += b * q_batch + h * q_head + row_0 * q_row
@@ -40,7 +40,7 @@ def hooked_forward_kernel(
     o_ptr += b * o_batch + h * o_head + row_0 * o_row
     lse_ptr += b * lse_batch + h * lse_head + row_0
 
-    first = tl.program_id(0) * BLOCK_Q
+    first = block * BLOCK_Q
     rows = first + tl.arange(0, BLOCK_Q)
     keys = tl.arange(0, BLOCK_K)
     d = tl.arange(0, BLOCK_D)
@@ -95,7 +95,7 @@ def hooked_forward(
         q, k, v, o, lse, alpha, H, k.shape[1], S_q, S_k, D, hooks.extras,
         *(stride for t in (q, k, v, o) for stride in strides_of(t, lengths)), *strides_of(lse, lengths)[:2],
         SCORE=hooks.score, MASK=hooks.mask, KEYS=hooks.keys, WEIGHTS=hooks.weights, START=hooks.start,
-        SEQUENCE=hooks.sequence, KEY_HEAD=hooks.key_head,
+        SEQUENCE=hooks.sequence, QUERY_BLOCK=hooks.query_block, KEY_HEAD=hooks.key_head,
         BLOCK_Q=BLOCK, BLOCK_K=BLOCK, BLOCK_D=BLOCK_D,
     )  # fmt: skip
     return o, lse

@@ -72,6 +72,12 @@ def whole_sequence(b, S_q, S_k, extras):
 
 
 @triton.jit
+def own_block(block, b, extras):
+    """The block of queries, or of keys, that a program takes, and its sequence; the grid says block and b."""
+    return block, b
+
+
+@triton.jit
 def own_key_head(h, H, H_k):
     """The head of K and V that head h of Q meets."""
     return h
@@ -105,8 +111,8 @@ def causal_queries(first, last, S_q, S_k, extras):
 class Hooks:
     """The hooks of one variant, and `extras`, which they read; each is described where its plain one is.
 
-    `score`, `mask`, `keys`, `weights`, `start`, `sequence` and `key_head` are called by the forward pass;
-    the backward pass also calls `score_gradient`, `queries` and `query_heads`.
+    `score`, `mask`, `keys`, `weights`, `start`, `sequence`, `query_block` and `key_head` are called by the
+    forward pass; the backward pass also calls `score_gradient`, `queries`, `key_block` and `query_heads`.
     """
 
     score: Any = same_score
@@ -117,6 +123,8 @@ class Hooks:
     weights: Any = same_weights
     start: Any = empty_row
     sequence: Any = whole_sequence
+    query_block: Any = own_block
+    key_block: Any = own_block
     key_head: Any = own_key_head
     query_heads: Any = own_query_head
     extras: tuple = ()

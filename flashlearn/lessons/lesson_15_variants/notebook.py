@@ -68,7 +68,51 @@ flashlearn.recall("15", answers)
 # ## 6 · Sequences of several lengths
 #
 # The second half begins here.
-#
+
+# %% exercise="varlen"
+# HINT: A sequence's first row is a number of rows to skip; the pair of kernels adds it to its pointers. All that follows
+#     counts rows from there.
+# HINT: Sequence b lies between cu_seqlens[b] and cu_seqlens[b + 1]. The list has ceil(length / BLOCK) entries for each
+#     sequence, none for an empty one: the block's number within the sequence, and the sequence's.
+# HINT: blocks = [(block, b) for b, length in enumerate(lengths) for block in range(triton.cdiv(length, BLOCK))], and a
+#     hook loads blocks_ptr + 2 * n and the number after it.
+# INCLUDE: flashlearn/kernels/varlen_attention.py:packed_sequence
+# INCLUDE: flashlearn/kernels/varlen_attention.py:listed_query_block
+# INCLUDE: flashlearn/kernels/varlen_attention.py:listed_key_block
+# INCLUDE: flashlearn/kernels/varlen_attention.py:block_list
+# INCLUDE: flashlearn/kernels/varlen_attention.py:varlen
+
+# %%
+flashlearn.check("varlen", varlen)
+
+# %% exercise="dropout"
+# HINT: The hook is called with P in the forward pass, and with P and dP in the backward pass. All three times it must
+#     keep the same weights, so it may depend on the seed and on the weight's own number alone.
+# HINT: Compute the number of each weight of the tile from b, h, i and j, ask tl.rand for its random numbers, and
+#     choose between x / (1 − p) and 0.
+# HINT: position = ((b * H + h) * S_q + i) * S_k + j, kept where tl.rand(seed, position) >= p. The launcher gives
+#     extras=(p, seed, q.shape[1]) to both passes.
+# INCLUDE: flashlearn/kernels/dropout_attention.py:kept_weights
+# INCLUDE: flashlearn/kernels/dropout_attention.py:dropout
+
+# %%
+flashlearn.check("dropout", dropout)
+
+# %% exercise="sinks"
+# HINT: The scan of lesson 06 begins with a row that has seen nothing. This one begins with a row that has seen one
+#     score, the logit, whose value vector is 0.
+# HINT: After one score the maximum is that score, and the sum is exp(0). For the gradient sum exp(logit − LSE) · delta
+#     over the queries of every batch, in one program per head.
+# HINT: return tl.load(logits_ptr + h), 1.0. In the gradient, row (b * H + h) * S + rows of LSE and delta; fill LSE with
+#     +inf where there is no row; store minus the sum.
+# INCLUDE: flashlearn/kernels/sink_attention.py:sink_start
+# INCLUDE: flashlearn/kernels/sink_attention.py:sink_gradient_kernel
+# INCLUDE: flashlearn/kernels/sink_attention.py:sinks
+
+# %%
+flashlearn.check("sinks", sinks)
+
+# %% [markdown]
 # ### Journal
 #
 # *Two or three sentences for yourself in a month. Which hook would your own model need next? Double-click here and

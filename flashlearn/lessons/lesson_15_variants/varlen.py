@@ -152,7 +152,7 @@ def visible_pairs(inputs: Inputs) -> float:
 
 SKEWED = ragged([200, 3, 5, 2, 4, 3, 2, 5], seed=60)
 IDLE_SHARE = 0.4
-"""Of the programs of SKEWED: more are idle in a grid with the longest sequence's blocks for each, up to 128."""
+"""Of SKEWED's programs: more are idle in a grid with the longest sequence's blocks for each, up to 128."""
 SEPARATE = ragged([128] * 4, seed=61)
 """Four sequences without a ragged tile: as one sequence under a mask they have four times the pairs."""
 PRODUCTS_AT_MOST = 18
@@ -162,23 +162,21 @@ PRODUCTS_AT_MOST = 18
 def skips_other_sequences(answer: Answer, earlier: Earlier) -> str:
     """A sentence if a kernel multiplies tiles of two sequences, or launches programs with nothing to do."""
     inputs = varlen_inputs(SEPARATE, SEPARATE.generator())
-    multiplied = (
-        answer.run(inputs, Observed(observers=(DotOperands(),))).completed().observations[DotOperands]
-    )
-    operations = sum(left.size * right.shape[1] for left, right in multiplied)
+    seen = answer.run(inputs, Observed(observers=(DotOperands(),))).completed().observations
+    operations = sum(left.size * right.shape[1] for left, right in seen[DotOperands])
     if operations > PRODUCTS_AT_MOST * visible_pairs(inputs) * SEPARATE.sizes["D"]:
         return (
-            "The result is right, but your kernels multiply queries with keys of other sequences: in a batch of "
-            "four sequences of 128 they have more than twice as much to multiply as four separate launches. "
+            "The result is right, but your kernels multiply queries with keys of other sequences: in "
+            "a batch of four sequences of 128 they have more than twice as much to multiply as four separate launches. "
             "Let the loops end where the sequence ends."
         )
     inputs = varlen_inputs(SKEWED, SKEWED.generator())
-    seen = answer.run(inputs, Observed(observers=(IdlePrograms(),))).completed().observations[IdlePrograms]
-    for name, (idle, programs) in seen.items():
+    seen = answer.run(inputs, Observed(observers=(IdlePrograms(),))).completed().observations
+    for name, (idle, programs) in seen[IdlePrograms].items():
         if idle > IDLE_SHARE * programs:
             return (
-                f"The result is right, but {idle} of the {programs} programs of {name} write nothing in a batch "
-                "of one sequence of 200 and seven of 2 to 5: the grid has the longest sequence's blocks for "
+                f"The result is right, but {idle} of the {programs} programs of {name} write nothing in a "
+                "batch of one sequence of 200 and seven of 2 to 5: the grid has the longest sequence's blocks for "
                 "each of them. List the blocks that there are."
             )
     return ""

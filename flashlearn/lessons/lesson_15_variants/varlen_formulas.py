@@ -103,8 +103,8 @@ def varlen_attention(
     p, ds = _weights(s, again, delta, dO @ V.mT)
     dq = (alpha * narrow(ds) @ K).to(q.dtype)
     if faults & {QUERIES_LEAK, STRADDLE}:
-        p, ds = _weights(raw.masked_fill(~_for_keys(x, cu_q, cu_k, T_q, T_k, causal, faults, tile), -math.inf),
-                         again, delta, dO @ V.mT)  # fmt: skip
+        seen = _for_keys(cu_q, cu_k, T_q, T_k, causal, faults, tile)
+        p, ds = _weights(raw.masked_fill(~seen, -math.inf), again, delta, dO @ V.mT)
     dk = (alpha * narrow(ds).mT @ Q).to(k.dtype)
     dv = (narrow(p).mT @ dO).to(v.dtype)
     return o, lse.squeeze(-1), dq, dk, dv
@@ -116,8 +116,8 @@ def _weights(s: Tensor, lse: Tensor, delta: Tensor, dp: Tensor) -> tuple[Tensor,
 
 
 def _for_keys(
-    x: Rows, cu_q: Tensor, cu_k: Tensor, T_q: int, T_k: int, causal: bool, faults: Faults, tile: Tile
-):
+    cu_q: Tensor, cu_k: Tensor, T_q: int, T_k: int, causal: bool, faults: Faults, tile: Tile
+) -> Tensor:
     """The pairs that dK and dV are made of where their kernel has a mistake of its own, [T_q, T_k]."""
     y = rows_of(cu_k, T_k, tile[1] if STRADDLE in faults else 1)
     first, end = cu_q[y.sequence], cu_q[y.sequence + 1]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import itertools
 import math
@@ -103,21 +104,21 @@ def ragged(
     lengths_q: Sequence[int], lengths_k: Sequence[int] | None = None, D: int = 16, H: int = 1,
     causal: bool = False, dtype: torch.dtype = torch.float32, **more: Any,
 ) -> Case:  # fmt: skip
-    """A case of sequences with these lengths; those of the keys are the same unless given."""
+    """A case of sequences with these lengths, which its data says; the keys' are the queries' unless given."""
     lengths_k = lengths_k or lengths_q
-    words = "+".join(map(str, lengths_q)) + (
-        "" if lengths_k == lengths_q else " × " + "+".join(map(str, lengths_k))
-    )
+    data = " × ".join("+".join(map(str, lengths)) for lengths in (lengths_q, lengths_k))
+    words = data if lengths_k != lengths_q else data.split(" × ")[0]
     words = words if len(words) < 40 else f"{len(lengths_q)} sequences, {sum(lengths_q)} queries"
     label = f"S {words}, D {D}" + (f", H {H}" if H > 1 else "") + (", causal" if causal else ", all keys")
-    sizes = {f"S_q{n}": S for n, S in enumerate(lengths_q)} | {f"S_k{n}": S for n, S in enumerate(lengths_k)}
+    sizes = {"sequences": len(lengths_q), "H": H, "D": D, "causal": int(causal)}
     tags = {"heads": H > 1, "S_q ≠ S_k": lengths_k != lengths_q, "GPU": bool(more.get("gpu"))}
-    return build_case(label, {"H": H, "D": D, "causal": int(causal), **sizes}, dtype, tags=tags, **more)
+    return dataclasses.replace(build_case(label, sizes, dtype, tags=tags, **more), data=data)
 
 
-def lengths_of(case: Case, which: str) -> list[int]:
-    """The lengths of a case's sequences, of `which` "S_q" or "S_k"."""
-    return [size for name, size in case.sizes.items() if name.startswith(which)]
+def lengths_of(case: Case) -> tuple[list[int], list[int]]:
+    """The lengths of a case's sequences, in queries and in keys."""
+    of_q, of_k = (list(map(int, part.split("+"))) for part in case.data.split(" × "))
+    return of_q, of_k
 
 
 def borders(lengths: Sequence[int]) -> Tensor:
@@ -127,7 +128,7 @@ def borders(lengths: Sequence[int]) -> Tensor:
 
 def varlen_inputs(case: Case, generator: torch.Generator) -> Inputs:
     """q, do [1, H, T_q, D], k, v [1, H, T_k, D], cu_seqlens_q, cu_seqlens_k, causal, alpha."""
-    sizes, (of_q, of_k) = case.sizes, (borders(lengths_of(case, which)) for which in ("S_q", "S_k"))
+    sizes, (of_q, of_k) = case.sizes, map(borders, lengths_of(case))
 
     def draw(total: Tensor) -> Tensor:
         shape = (1, sizes["H"], int(total), sizes["D"])
@@ -145,8 +146,8 @@ def visible_pairs(inputs: Inputs) -> float:
     total = 0
     for n, m in zip(itertools.pairwise(of_q), itertools.pairwise(of_k), strict=True):
         S_q, S_k = n[1] - n[0], m[1] - m[0]
-        rows = range(S_q) if inputs["causal"] else ()
-        total += sum(max(0, i + 1 + S_k - S_q) for i in rows) if inputs["causal"] else S_q * S_k
+        seen = (max(0, i + 1 + S_k - S_q) for i in range(S_q))
+        total += sum(seen) if inputs["causal"] else S_q * S_k
     return float(inputs["q"].shape[1] * total)
 
 
@@ -166,9 +167,9 @@ def skips_other_sequences(answer: Answer, earlier: Earlier) -> str:
     operations = sum(left.size * right.shape[1] for left, right in seen[DotOperands])
     if operations > PRODUCTS_AT_MOST * visible_pairs(inputs) * SEPARATE.sizes["D"]:
         return (
-            "The result is right, but your kernels multiply queries with keys of other sequences: in "
-            "a batch of four sequences of 128 they have more than twice as much to multiply as four separate launches. "
-            "Let the loops end where the sequence ends."
+            "The result is right, but your kernels multiply queries with keys of other sequences: in a "
+            "batch of four sequences of 128 they have more than twice as much to multiply as four separate "
+            "launches. Let the loops end where the sequence ends."
         )
     inputs = varlen_inputs(SKEWED, SKEWED.generator())
     seen = answer.run(inputs, Observed(observers=(IdlePrograms(),))).completed().observations
@@ -176,8 +177,8 @@ def skips_other_sequences(answer: Answer, earlier: Earlier) -> str:
         if idle > IDLE_SHARE * programs:
             return (
                 f"The result is right, but {idle} of the {programs} programs of {name} write nothing in a "
-                "batch of one sequence of 200 and seven of 2 to 5: the grid has the longest sequence's blocks for "
-                "each of them. List the blocks that there are."
+                "batch of one sequence of 200 and seven of 2 to 5: the grid has the longest sequence's "
+                "blocks for each of them. List the blocks that there are."
             )
     return ""
 

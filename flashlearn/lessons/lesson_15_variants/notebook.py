@@ -56,12 +56,99 @@ flashlearn.recall("15", answers)
 #
 # ## 2 · Shared heads
 #
+# ### Exercise: `gqa` · warm-up
+
+# %% exercise="gqa"
+# HINT: Two questions, one for each hook: which head of K does a head of Q read, and who reads a head of K?
+# HINT: A group has H // H_k heads, and they are adjacent. The second hook gives the ends of a `range`, and its step.
+# HINT: `h // (H // H_k)`; from `h_k` times the size of a group to `h_k + 1` times it, in steps of 1.
+# INCLUDE: flashlearn/kernels/variants.py:group_key_head
+
+
+# INCLUDE: flashlearn/kernels/variants.py:group_query_heads
+
+
+# INCLUDE: flashlearn/kernels/variants.py:gqa
+
+# %%
+flashlearn.check("gqa", gqa)
+
+# %%
+# flashlearn.hint("gqa")
+
+# %% [markdown]
 # ## 3 · A window
 #
+# ### Exercise: `sliding_window` · core
+
+# %% exercise="sliding_window"
+# HINT: Solve i + S_k − S_q − window < j ≤ i + S_k − S_q once for j and once for i: the tiles are those of all
+#     queries, or all keys, of the block.
+# HINT: Of the queries first … last the first sees the oldest key and the last sees the newest. Of the keys, the
+#     first is seen first and the last is seen longest. No list begins below 0, none ends beyond S_k or S_q.
+# HINT: Keys from `first + S_k - S_q - window + 1` to `last + S_k - S_q + 1`; queries from `first - (S_k - S_q)` to
+#     `last - (S_k - S_q) + window`, with `tl.maximum(0, …)` and `tl.minimum(S_k, …)` or `tl.minimum(S_q, …)`.
+# INCLUDE: flashlearn/kernels/variants.py:window_mask
+
+
+# INCLUDE: flashlearn/kernels/variants.py:window_keys
+
+
+# INCLUDE: flashlearn/kernels/variants.py:window_queries
+
+
+# INCLUDE: flashlearn/kernels/variants.py:sliding_window
+
+# %%
+flashlearn.check("sliding_window", sliding_window)
+
+# %%
+# flashlearn.hint("sliding_window")
+
+# %% [markdown]
 # ## 4 · A soft cap
 #
+# ### Exercise: `softcap` · core
+
+# %% exercise="softcap"
+# HINT: Two hooks: f(x) = cap · tanh(x / cap), and the product of dS with f′(x).
+# HINT: tanh y = 2 σ(2y) − 1, and `tl.sigmoid` is at hand. f′ is 1 − tanh², and `s / cap` is the tanh.
+# HINT: `cap * (2 * tl.sigmoid(2 * x / cap) - 1)` and `ds * (1 - (s / cap) * (s / cap))`.
+# INCLUDE: flashlearn/kernels/variants.py:capped_score
+
+
+# INCLUDE: flashlearn/kernels/variants.py:capped_gradient
+
+
+# INCLUDE: flashlearn/kernels/variants.py:softcap
+
+# %%
+flashlearn.check("softcap", softcap)
+
+# %%
+# flashlearn.hint("softcap")
+
+# %% [markdown]
 # ## 5 · A slope for every head
 #
+# ### Exercise: `alibi` · core
+
+# %% exercise="alibi"
+# HINT: One number per head, loaded from memory; the distance is that of key j from the place of query i.
+# HINT: Query i is at the place of key i + S_k − S_q. i is a column and j a row, so their difference is a tile.
+# HINT: `tl.load(slopes_ptr + h)` times `i + S_k - S_q - j`, taken off x.
+# INCLUDE: flashlearn/kernels/variants.py:score_with_distance
+
+
+# INCLUDE: flashlearn/kernels/variants.py:alibi
+
+# %%
+flashlearn.check("alibi", alibi)
+
+# %%
+# flashlearn.hint("alibi")
+
+# %% [markdown]
 # This is a good place for a break.
 
 # %% [markdown]

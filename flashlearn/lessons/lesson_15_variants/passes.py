@@ -106,5 +106,41 @@ def gradients(
     return (alpha * dx @ many[0]).to(q.dtype), dk.to(k.dtype), dv.to(v.dtype)
 
 
+def both(
+    q: Tensor, k: Tensor, v: Tensor, do: Tensor, alpha: float, score: Function = same,
+    derivative: Function = one, seen: Tensor | None = None, weights: Tensor | float = 1.0,
+    sink: Tensor | None = None, rounding: Rounding = exact,
+) -> tuple[Tensor, ...]:  # fmt: skip
+    """(o, lse, dq, dk, dv) of a variant."""
+    o, lse = forward(q, k, v, alpha, score, seen, weights, sink, rounding)
+    return o, lse, *gradients(q, k, v, o, do, lse, alpha, score, derivative, seen, weights, rounding)
+
+
+Spelling = Callable[..., tuple[Tensor, ...]]
+"""(q, k, v, do, alpha, …) → (o, lse, dq, dk, dv), as `both`."""
+
+
+def rounded(*tensors: Tensor, **variant: object) -> tuple[Tensor, ...]:
+    """The same as kernels do it: P and dS have the inputs' dtype where they meet another operand."""
+    return both(*tensors, **variant, rounding=as_kernels_round)
+
+
+def from_the_other_end(q: Tensor, k: Tensor, v: Tensor, do: Tensor, alpha: float, **variant: object):
+    """The same with every sum over D taken from the other end."""
+    o, lse, *of_inputs = rounded(*(t.flip(-1) for t in (q, k, v, do)), alpha, **variant)
+    dq, dk, dv = (t.flip(-1) for t in of_inputs)
+    return o.flip(-1), lse, dq, dk, dv
+
+
+def scaled_first(q: Tensor, k: Tensor, v: Tensor, do: Tensor, alpha: float, **variant: object):
+    """The same with alpha multiplied into Q before the product, in fp32: each score rounds differently."""
+    o, lse, dq, dk, dv = both(wide(q) * alpha, wide(k), wide(v), wide(do), 1.0, **variant)
+    return o.to(q.dtype), lse, (alpha * dq).to(q.dtype), dk.to(k.dtype), dv.to(v.dtype)
+
+
+SPELLINGS: tuple[Spelling, ...] = (rounded, from_the_other_end, scaled_first)
+"""How right kernels may round, besides the reference's own way."""
+
+
 def _per_head(sink: Tensor, s: Tensor) -> Tensor:
     return wide(sink).to(s.dtype).view(1, -1, 1, 1).expand(s.shape[0], -1, s.shape[2], 1)

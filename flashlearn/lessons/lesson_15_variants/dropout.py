@@ -171,7 +171,11 @@ dropout = Exercise(
     ),
     judged=HowJudged(
         reference=dropout_attention,
-        twins=(dropout_formulas.rounded_passes, dropout_formulas.in_another_order),
+        twins=(
+            dropout_formulas.rounded_passes,
+            dropout_formulas.in_another_order,
+            dropout_formulas.scaled_first,
+        ),
         gradient=True,
         output_dtypes={"lse": torch.float32},
         work=lambda inputs: work_of(inputs, all_pairs(inputs)),

@@ -17,6 +17,8 @@ from flashlearn.lessons.shared.tiled_twins import in_order
 
 Passes = tuple[Tensor, Tensor, Tensor, Tensor, Tensor]
 
+PLAIN, IN_ORDER, SCALED_FIRST = "plain", "in order", "scaled first"
+"""How scores are computed: one product, summed over D column by column, or with alpha multiplied into Q."""
 TILE_OFFSETS = "offsets of the tile"
 """The same block of random numbers in every tile of a head."""
 
@@ -26,10 +28,17 @@ def wide(x: Tensor) -> Tensor:
     return x if x.dtype == torch.float64 else x.float()
 
 
+def scores(q: Tensor, k: Tensor, alpha: float, order: str) -> Tensor:
+    """alpha Q Kᵀ."""
+    if order == SCALED_FIRST:
+        return (alpha * q) @ k.mT
+    return alpha * (in_order(q, k) if order == IN_ORDER else q @ k.mT)
+
+
 @tiled({TILE_OFFSETS})
 def dropout_attention(
     q: Tensor, k: Tensor, v: Tensor, do: Tensor, p: float, seed: int, alpha: float,
-    faults: Faults = NONE, tile: Tile = (32, 32), rounded: bool = False, products=torch.matmul,
+    faults: Faults = NONE, tile: Tile = (32, 32), rounded: bool = False, order: str = PLAIN,
 ) -> Passes:  # fmt: skip
     """O, LSE, dQ, dK, dV of tensors [B, H, S, D]; `rounded` narrows P and dS before their products."""
 
@@ -37,7 +46,7 @@ def dropout_attention(
         return wide(x.to(q.dtype)) if rounded else x
 
     Q, K, V, dO = (wide(x) for x in (q, k, v, do))
-    s = alpha * (in_order(Q, K) if products is in_order else Q @ K.mT)
+    s = scores(Q, K, alpha, order)
     keep = _kept(s, p, seed, faults, tile)
     again = _kept(s, p, seed + ("another seed" in faults), faults | _turned(faults), tile)
     scale = _scale(p, faults)
@@ -74,7 +83,12 @@ def in_another_order(
     q: Tensor, k: Tensor, v: Tensor, do: Tensor, p: float, seed: int, alpha: float
 ) -> Passes:
     """A twin whose scores are summed over D one column after the other."""
-    return dropout_attention(q, k, v, do, p, seed, alpha, rounded=True, products=in_order)
+    return dropout_attention(q, k, v, do, p, seed, alpha, rounded=True, order=IN_ORDER)
+
+
+def scaled_first(q: Tensor, k: Tensor, v: Tensor, do: Tensor, p: float, seed: int, alpha: float) -> Passes:
+    """A twin that multiplies Q by alpha before the product."""
+    return dropout_attention(q, k, v, do, p, seed, alpha, order=SCALED_FIRST)
 
 
 def _turned(faults: Faults) -> Faults:

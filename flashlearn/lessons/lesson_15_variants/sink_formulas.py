@@ -14,10 +14,9 @@ import math
 import torch
 from torch import Tensor
 
-from flashlearn.lessons.lesson_15_variants.dropout_formulas import wide
+from flashlearn.lessons.lesson_15_variants.dropout_formulas import IN_ORDER, PLAIN, SCALED_FIRST, scores, wide
 from flashlearn.lessons.shared import reference
 from flashlearn.lessons.shared.faulty_formulas.faults import NONE, Faults, Tile, tiled
-from flashlearn.lessons.shared.tiled_twins import in_order
 
 Passes = tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]
 
@@ -27,7 +26,7 @@ PER_TILE, LAST_BLOCK = "a sink in every tile", "the last block's share"
 @tiled({PER_TILE, LAST_BLOCK})
 def sink_attention(
     q: Tensor, k: Tensor, v: Tensor, do: Tensor, logits: Tensor, alpha: float, causal: bool = True,
-    faults: Faults = NONE, tile: Tile = (32, 32), rounded: bool = False, products=torch.matmul,
+    faults: Faults = NONE, tile: Tile = (32, 32), rounded: bool = False, order: str = PLAIN,
 ) -> Passes:  # fmt: skip
     """O, LSE, dQ, dK, dV, dlogits [H] of tensors [B, H, S, D] and logits [H]."""
 
@@ -35,7 +34,7 @@ def sink_attention(
         return wide(x.to(q.dtype)) if rounded else x
 
     Q, K, V, dO = (wide(x) for x in (q, k, v, do))
-    s = alpha * (in_order(Q, K) if products is in_order else Q @ K.mT)
+    s = scores(Q, K, alpha, order)
     s = s.masked_fill(~reference.visible(q.shape[2], k.shape[2], causal, q.device), -math.inf)
     sink = _logits(s, logits, alpha, faults)
     m = s.amax(-1, keepdim=True)
@@ -121,4 +120,9 @@ def rounded_passes(q: Tensor, k: Tensor, v: Tensor, do: Tensor, logits: Tensor, 
 
 def in_another_order(q: Tensor, k: Tensor, v: Tensor, do: Tensor, logits: Tensor, alpha: float) -> Passes:
     """A twin whose scores are summed over D one column after the other."""
-    return sink_attention(q, k, v, do, logits, alpha, rounded=True, products=in_order)
+    return sink_attention(q, k, v, do, logits, alpha, rounded=True, order=IN_ORDER)
+
+
+def scaled_first(q: Tensor, k: Tensor, v: Tensor, do: Tensor, logits: Tensor, alpha: float) -> Passes:
+    """A twin that multiplies Q by alpha before the product."""
+    return sink_attention(q, k, v, do, logits, alpha, order=SCALED_FIRST)

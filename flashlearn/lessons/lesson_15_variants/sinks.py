@@ -159,7 +159,7 @@ sinks = Exercise(
     ),
     judged=HowJudged(
         reference=sink_attention,
-        twins=(sink_formulas.rounded_passes, sink_formulas.in_another_order),
+        twins=(sink_formulas.rounded_passes, sink_formulas.in_another_order, sink_formulas.scaled_first),
         gradient=True,
         atomics=True,
         causal=True,

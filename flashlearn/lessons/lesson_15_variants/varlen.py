@@ -104,7 +104,7 @@ def ragged(
     lengths_q: Sequence[int], lengths_k: Sequence[int] | None = None, D: int = 16, H: int = 1,
     causal: bool = False, dtype: torch.dtype = torch.float32, **more: Any,
 ) -> Case:  # fmt: skip
-    """A case of sequences with these lengths, which its data says; the keys' are the queries' unless given."""
+    """A case of sequences with these lengths; those of the keys are the same unless given."""
     lengths_k = lengths_k or lengths_q
     data = " × ".join("+".join(map(str, lengths)) for lengths in (lengths_q, lengths_k))
     words = data if lengths_k != lengths_q else data.split(" × ")[0]
@@ -243,7 +243,11 @@ varlen = Exercise(
     ),
     judged=HowJudged(
         reference=varlen_attention,
-        twins=(varlen_formulas.rounded_passes, varlen_formulas.in_another_order),
+        twins=(
+            varlen_formulas.rounded_passes,
+            varlen_formulas.in_another_order,
+            varlen_formulas.scaled_first,
+        ),
         gradient=True,
         output_dtypes={"lse": torch.float32},
         work=lambda inputs: work_of(inputs, visible_pairs(inputs)),

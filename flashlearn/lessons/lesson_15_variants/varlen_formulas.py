@@ -15,9 +15,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from flashlearn.lessons.lesson_15_variants.dropout_formulas import wide
+from flashlearn.lessons.lesson_15_variants.dropout_formulas import IN_ORDER, PLAIN, SCALED_FIRST, scores, wide
 from flashlearn.lessons.shared.faulty_formulas.faults import NONE, Faults, Tile, tiled
-from flashlearn.lessons.shared.tiled_twins import in_order
 
 Passes = tuple[Tensor, Tensor, Tensor, Tensor, Tensor]
 
@@ -76,7 +75,7 @@ def _visible(
 @tiled({KEYS_LEAK, QUERIES_LEAK, STRADDLE})
 def varlen_attention(
     q: Tensor, k: Tensor, v: Tensor, do: Tensor, cu_seqlens_q: Tensor, cu_seqlens_k: Tensor, causal: bool,
-    alpha: float, faults: Faults = NONE, tile: Tile = (32, 32), rounded: bool = False, products=torch.matmul,
+    alpha: float, faults: Faults = NONE, tile: Tile = (32, 32), rounded: bool = False, order: str = PLAIN,
 ) -> Passes:  # fmt: skip
     """O and dQ [1, H, T_q, D], LSE [1, H, T_q], dK and dV [1, H, T_k, D]."""
 
@@ -87,7 +86,7 @@ def varlen_attention(
     cu_q, cu_k, T_q, T_k = cu_seqlens_q.long(), cu_seqlens_k.long(), q.shape[2], k.shape[2]
     x = rows_of(cu_q, T_q, tile[0] if STRADDLE in faults else 1)
     seen = _visible(x, cu_q, cu_k, T_k, causal, faults, tile[1])
-    raw = alpha * (in_order(Q, K) if products is in_order else Q @ K.mT)
+    raw = scores(Q, K, alpha, order)
     s = raw.masked_fill(~seen, -math.inf)
     m = s.amax(-1, keepdim=True)
     m = torch.where(m == -math.inf, 0.0, m)
@@ -144,4 +143,13 @@ def in_another_order(
 ) -> Passes:  # fmt: skip
     """A twin whose scores are summed over D one column after the other."""
     args = (q, k, v, do, cu_seqlens_q, cu_seqlens_k, causal, alpha)
-    return varlen_attention(*args, rounded=True, products=in_order)
+    return varlen_attention(*args, rounded=True, order=IN_ORDER)
+
+
+def scaled_first(
+    q: Tensor, k: Tensor, v: Tensor, do: Tensor, cu_seqlens_q: Tensor, cu_seqlens_k: Tensor, causal: bool,
+    alpha: float,
+) -> Passes:  # fmt: skip
+    """A twin that multiplies Q by alpha before the product."""
+    args = (q, k, v, do, cu_seqlens_q, cu_seqlens_k, causal, alpha)
+    return varlen_attention(*args, order=SCALED_FIRST)

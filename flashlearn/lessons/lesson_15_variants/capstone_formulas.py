@@ -13,6 +13,7 @@ and a logit of −∞ are none.
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -111,21 +112,20 @@ def _sink_gradient(
     return share.sum((0, 2))
 
 
-def scaled_first(
-    q: Tensor, k: Tensor, v: Tensor, do: Tensor, slopes: Tensor, logits: Tensor, *others: object
-) -> Outputs:
-    """The same with alpha multiplied into Q before the product, in fp32."""
-    *rest, alpha = others
-    wide = (passes.wide(q) * alpha, passes.wide(k), passes.wide(v), passes.wide(do))
-    o, lse, dq, dk, dv, dlogits = everything(*wide, slopes, logits, *rest, 1.0)  # type: ignore[arg-type]
+def scaled_first(**inputs: Any) -> Outputs:
+    """A twin that multiplies Q by alpha before the product, in fp32."""
+    q, k, v, alpha = (inputs[name] for name in ("q", "k", "v", "alpha"))
+    wide = {name: passes.wide(inputs[name]) for name in ("k", "v", "do")}
+    asked = {**inputs, "q": passes.wide(q) * alpha, **wide, "alpha": 1.0}
+    o, lse, dq, dk, dv, dlogits = everything(**asked)
     return o.to(q.dtype), lse, (alpha * dq).to(q.dtype), dk.to(k.dtype), dv.to(v.dtype), dlogits
 
 
-def as_kernels_round(*inputs: object) -> Outputs:
+def as_kernels_round(**inputs: Any) -> Outputs:
     """A twin that rounds P and dS to the inputs' dtype before they are multiplied."""
-    return everything(*inputs, rounding=passes.as_kernels_round)  # type: ignore[arg-type]
+    return everything(**inputs, rounding=passes.as_kernels_round)
 
 
-def in_reverse(*inputs: object) -> Outputs:
+def in_reverse(**inputs: Any) -> Outputs:
     """The same, with every sum over D from the other end."""
-    return everything(*inputs, rounding=passes.as_kernels_round, reverse=True)  # type: ignore[arg-type]
+    return everything(**inputs, rounding=passes.as_kernels_round, reverse=True)

@@ -199,6 +199,29 @@ flashlearn.check("dropout", dropout)
 # %%
 flashlearn.check("sinks", sinks)
 
+# %% exercise="capstone"
+# HINT: Each hook calls the one of its own exercise. A tuple may hold tuples, so that every hook finds its own extras
+#     where it looks for them.
+# HINT: The score is capped first and then loses the slope's share, so the derivative of the cap needs the capped score
+#     before that. Dropout's numbers count packed rows and columns: place in the sequence plus the sequence's first row.
+# HINT: any_gradient computes capped_score(x, …) again and gives it to capped_gradient in place of s. any_weights calls
+#     kept_weights(w, b * 0, h, row_0 + i, key_0 + j, T_q, T_k, extras[3]).
+# INCLUDE: flashlearn/kernels/capstone_attention.py:any_mask
+# INCLUDE: flashlearn/kernels/capstone_attention.py:any_keys
+# INCLUDE: flashlearn/kernels/capstone_attention.py:any_queries
+# INCLUDE: flashlearn/kernels/capstone_attention.py:sloped_score
+# INCLUDE: flashlearn/kernels/capstone_attention.py:capped_and_sloped_score
+# INCLUDE: flashlearn/kernels/capstone_attention.py:any_gradient
+# INCLUDE: flashlearn/kernels/capstone_attention.py:any_weights
+# INCLUDE: flashlearn/kernels/capstone_attention.py:any_start
+# INCLUDE: flashlearn/kernels/capstone_attention.py:any_sequence
+# INCLUDE: flashlearn/kernels/capstone_attention.py:any_query_block
+# INCLUDE: flashlearn/kernels/capstone_attention.py:any_key_block
+# INCLUDE: flashlearn/kernels/capstone_attention.py:capstone
+
+# %%
+flashlearn.check("capstone", capstone)
+
 # %% [markdown]
 # ### Journal
 #

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from flashlearn.exercise import Case, Inputs
-from flashlearn.lessons.lesson_15_variants.varlen import borders, lengths_of, ragged, varlen_inputs
+from flashlearn.lessons.lesson_15_variants.varlen import ragged, varlen_inputs
 from flashlearn.lessons.shared.attention_cases import BF16, FP16
 
 NO_SINK = -math.inf
@@ -101,26 +101,23 @@ def _draw(chance: random.Random, number: int, seed: int) -> Case:
     )  # fmt: skip
 
 
-def board_draws(seed: int) -> tuple[Case, ...]:
-    """Six large cases that a seed makes, for a GPU: about 8192 tokens each, in bf16."""
+def board_draws(seed: int, tokens: int = 8192) -> tuple[Case, ...]:
+    """Six cases that a seed makes, for a GPU: about as many tokens each, in bf16."""
     chance = random.Random(seed)
-    D = chance.choice((64, 128))
-    common = {"D": D, "dtype": BF16, "gpu": True}
-    even, long = [chance.choice((1024, 2048))] * 4, [8192]
-    skewed = [chance.randint(64, 512) for _ in range(12)] + [chance.randint(2000, 4096)]
-    return (
-        capstone_case(even, H=16, causal=False, seed=seed, **common),
-        capstone_case(even, H=16, H_k=4, seed=seed + 1, **common),
-        capstone_case(long, H=8, window=chance.choice((256, 1024)), sinks=True, seed=seed + 2, **common),
-        capstone_case(long, H=8, H_k=2, cap=30.0, slopes=True, seed=seed + 3, **common),
-        capstone_case(skewed, H=16, H_k=4, seed=seed + 4, **common),
-        capstone_case(skewed, H=8, p=0.1, sinks=True, seed=seed + 5, **common),
+    common = {"D": chance.choice((64, 128)), "dtype": BF16, "gpu": True}
+    even, long = [tokens // 4] * 4, [tokens]
+    skewed = [chance.randint(tokens // 128, tokens // 16) for _ in range(12)]
+    skewed.append(chance.randint(tokens // 4, tokens // 2))
+    window = chance.choice((tokens // 32, tokens // 8))
+    asked = (
+        (even, {"H": 16, "causal": False}),
+        (even, {"H": 16, "H_k": 4}),
+        (long, {"H": 8, "window": window, "sinks": True}),
+        (long, {"H": 8, "H_k": 2, "cap": 30.0, "slopes": True}),
+        (skewed, {"H": 16, "H_k": 4}),
+        (skewed, {"H": 8, "p": 0.1, "sinks": True}),
     )
-
-
-def lengths(case: Case) -> tuple[list[int], list[int]]:
-    """The lengths of a case's sequences, in queries and in keys."""
-    return lengths_of(dataclasses.replace(case, data=case.data.split("; ")[0]))
-
-
-__all__ = ["board_draws", "borders", "capstone_case", "capstone_inputs", "hidden_draws", "lengths"]
+    return tuple(
+        capstone_case(lengths, seed=seed + number, **common, **features)
+        for number, (lengths, features) in enumerate(asked)
+    )

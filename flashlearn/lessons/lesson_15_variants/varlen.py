@@ -140,13 +140,13 @@ def varlen_inputs(case: Case, generator: torch.Generator) -> Inputs:
     return {**tensors, "causal": bool(sizes["causal"]), "alpha": 1 / math.sqrt(sizes["D"])}
 
 
-def visible_pairs(inputs: Inputs) -> float:
-    """Pairs of a query and a key that it sees, over all heads."""
+def visible_pairs(inputs: Inputs, window: int = 0) -> float:
+    """Pairs of a query and a key that it sees, over all heads; a window of 0 is none."""
     of_q, of_k = (inputs[name].tolist() for name in ("cu_seqlens_q", "cu_seqlens_k"))
     total = 0
     for n, m in zip(itertools.pairwise(of_q), itertools.pairwise(of_k), strict=True):
         S_q, S_k = n[1] - n[0], m[1] - m[0]
-        seen = (max(0, i + 1 + S_k - S_q) for i in range(S_q))
+        seen = (max(0, min(i + 1 + S_k - S_q, window or S_k)) for i in range(S_q))
         total += sum(seen) if inputs["causal"] else S_q * S_k
     return float(inputs["q"].shape[1] * total)
 

@@ -2,9 +2,9 @@
 
     >>> o, lse, dq, dk, dv = sliding_window(q, k, v, do, window=128, alpha=0.25)
 
-Each function runs both passes. Tensors are [B, H, S, D] as for `hooked_forward`; `do` is the derivative of
-the loss by O. Causal masks are aligned bottom-right: query i is at the place of key i + S_k − S_q. The lines
-between BEGIN and END SOLUTION are lesson 15's exercises.
+Each function runs both passes and returns (o, lse, dq, dk, dv). Tensors are [B, H, S, D] as for
+`hooked_forward`; `do` is the derivative of the loss by O. Causal masks are aligned bottom-right: query i is at
+the place of key i + S_k − S_q. The lines between BEGIN and END SOLUTION are lesson 15's exercises.
 """
 
 from __future__ import annotations
@@ -18,10 +18,6 @@ from flashlearn.kernels.hooked_forward import hooked_forward
 from flashlearn.kernels.hooks import Hooks, causal_keys, causal_mask, causal_queries
 
 __all__ = ["alibi", "gqa", "sliding_window", "softcap"]
-
-Passes = tuple[Tensor, Tensor, Tensor, Tensor, Tensor]
-"""o, lse, dq, dk, dv."""
-
 
 @triton.jit
 def group_key_head(h, H, H_k):
@@ -42,7 +38,7 @@ def group_query_heads(h_k, H, H_k):
     ### END SOLUTION
 
 
-def gqa(q: Tensor, k: Tensor, v: Tensor, do: Tensor, alpha: float) -> Passes:
+def gqa(q: Tensor, k: Tensor, v: Tensor, do: Tensor, alpha: float) -> tuple[Tensor, ...]:
     """Both passes where K and V have H_k heads, each for H / H_k adjacent heads of Q; all keys are seen."""
     hooks = Hooks(key_head=group_key_head, query_heads=group_query_heads)
     o, lse = hooked_forward(q, k, v, alpha, hooks)
@@ -80,7 +76,7 @@ def window_queries(first, last, S_q, S_k, extras):
     ### END SOLUTION
 
 
-def sliding_window(q: Tensor, k: Tensor, v: Tensor, do: Tensor, window: int, alpha: float) -> Passes:
+def sliding_window(q: Tensor, k: Tensor, v: Tensor, do: Tensor, window: int, alpha: float) -> tuple[Tensor, ...]:
     """Both passes where query i sees the keys i + S_k − S_q − window < j ≤ i + S_k − S_q."""
     hooks = Hooks(mask=window_mask, keys=window_keys, queries=window_queries, extras=(window,))
     o, lse = hooked_forward(q, k, v, alpha, hooks)
@@ -107,7 +103,7 @@ def capped_gradient(ds, x, s, b, h, i, j, S_q, S_k, extras):
     ### END SOLUTION
 
 
-def softcap(q: Tensor, k: Tensor, v: Tensor, do: Tensor, cap: float, alpha: float) -> Passes:
+def softcap(q: Tensor, k: Tensor, v: Tensor, do: Tensor, cap: float, alpha: float) -> tuple[Tensor, ...]:
     """Both passes of causal attention with the scores cap · tanh(alpha q · k / cap)."""
     hooks = Hooks(
         score=capped_score, score_gradient=capped_gradient, extras=(cap,),
@@ -127,7 +123,7 @@ def score_with_distance(x, b, h, i, j, S_q, S_k, extras):
     ### END SOLUTION
 
 
-def alibi(q: Tensor, k: Tensor, v: Tensor, do: Tensor, slopes: Tensor, alpha: float) -> Passes:
+def alibi(q: Tensor, k: Tensor, v: Tensor, do: Tensor, slopes: Tensor, alpha: float) -> tuple[Tensor, ...]:
     """Both passes of causal attention with the scores alpha q · k − slopes[h] · (i + S_k − S_q − j)."""
     hooks = Hooks(
         score=score_with_distance, extras=(slopes,),

@@ -24,6 +24,9 @@
 # **It takes** about five hours, in three sittings: sections 1 to 3, 4 and 5, and the rest.
 
 # %%
+import functools
+import math
+
 import sympy as sp
 import torch
 import triton
@@ -32,10 +35,17 @@ from torch import Tensor
 
 import flashlearn
 from flashlearn import DEVICE
+from flashlearn.compiler.listing import listing
+from flashlearn.kernels import variants
+from flashlearn.kernels.flash_backward_dkv import dkv_kernel_causal
+from flashlearn.kernels.flash_backward_dq import dq_kernel_causal
+from flashlearn.kernels.flash_forward import flash_forward_causal
 from flashlearn.kernels.hooked_backward import hooked_backward
 from flashlearn.kernels.hooked_forward import hooked_forward
 from flashlearn.kernels.hooks import PLAIN, Hooks, causal_keys, causal_mask, causal_queries
-from flashlearn.lessons.lesson_15_variants import passes, pictures
+from flashlearn.lessons.lesson_15_variants import alibi as alibi_lesson
+from flashlearn.lessons.lesson_15_variants import counted, passes, pictures
+from flashlearn.lessons.shared import backward_pictures
 from flashlearn.lessons.shared.slider import slider
 
 # %% [markdown]
@@ -54,9 +64,150 @@ flashlearn.recall("15", answers)
 # %% [markdown]
 # ## 1 · One pair of kernels
 #
+# A tile takes the same way in every variant. Forward: $x = \alpha\, q \cdot k$, a score $s$, a mask, the softmax, and
+# the product with $v$. Backward: the same way in reverse. The picture shows where a variant may intervene.
+
+# %%
+pictures.hooks_in_place()
+
+# %% [markdown]
+# `hooked_forward` is the causal kernel of lesson 06, and `hooked_backward` calls those of lessons 07 and 08, with these
+# changes:
+#
+# | hook | is asked | plain attention answers |
+# |---|---|---|
+# | `score(x, …)` | which score the softmax gets | `x` |
+# | `score_gradient(ds, x, s, …)` | the derivative by `x`, from the one by `s` | `ds` |
+# | `mask(…)` | where query `i` sees key `j` | everywhere |
+# | `keys(first, last, …)` | the range of keys that a block of queries visits | `0, S_k` |
+# | `queries(first, last, …)` | the range of queries that a block of keys visits | `0, S_q` |
+# | `key_head(h, …)` | which head of K and V head `h` of Q reads | `h` |
+# | `query_heads(h_k, …)` | which heads of Q read head `h_k`, as a range | `h_k, h_k + 1, 1` |
+#
+# Three more, `weights`, `start` and `sequence`, belong to the second half. A hook is a `@triton.jit` function that is
+# handed over as a `tl.constexpr`, as the flag in section 13 of lesson 06 was: the compiler inserts its body where the
+# kernel calls it. `i` is a column of queries, `j` a row of keys, so a mask is one line, `j <= i + S_k - S_q`. What a
+# hook needs besides, a window or a cap, travels in a tuple, `extras`.
+#
+# PyTorch's FlexAttention (Dong et al., 2024) is built on the same idea, with one hook for the score and one for the
+# mask. It finds the derivative of the score itself; here you derive it. A kernel with hooks must be the kernel that it
+# was made from. **Predict**: are its results close to those of lessons 06 to 08, or equal bit by bit?
+
+# %% tags=["nbval-check-output"]
+generator = torch.Generator().manual_seed(0)
+q, do = (torch.randn(1, 2, 50, 16, generator=generator).to(DEVICE) for _ in range(2))
+k, v = (torch.randn(1, 2, 70, 16, generator=generator).to(DEVICE) for _ in range(2))
+alpha = 0.25
+
+causal = Hooks(mask=causal_mask, keys=causal_keys, queries=causal_queries)
+with flashlearn.observing():
+    o, lse = hooked_forward(q, k, v, alpha, causal)
+    dq, dk, dv = hooked_backward(q, k, v, o, do, lse, alpha, causal)
+    o_then, lse_then = flash_forward_causal(q, k, v, alpha)
+    given = q, k, v, o_then, do, lse_then, alpha
+    gradients_then = dq_kernel_causal(*given), *dkv_kernel_causal(*given)
+
+for name, now, then in zip(
+    ("o", "lse", "dq", "dk", "dv"), (o, lse, dq, dk, dv), (o_then, lse_then, *gradients_then), strict=True
+):
+    print(f"{name:3} equal bit by bit: {torch.equal(now, then)}")
+    assert torch.equal(now, then)
+
+# %% [markdown]
+# And what does a hook cost? A function call on a GPU would save registers and jump. **Predict** whether there are
+# calls in the machine's instructions, and whether the forward kernel of plain attention has more of them than with a
+# causal mask.
+
+
+# %%
+@triton.jit
+def halved(x, b, h, i, j, S_q, S_k, extras):
+    return x * extras[0]
+
+
+compiled = {}
+for name, hooks in {
+    "plain": PLAIN,
+    "causal": causal,
+    "scores halved": Hooks(score=halved, extras=(0.5,)),
+}.items():
+    with flashlearn.observing() as (session, _):
+        hooked_forward(q.half(), k.half(), v.half(), alpha, hooks)
+    ptx = listing(session.launches[0])["ptx"]  # for an H100, which need not be here
+    compiled[name] = [line.split()[0] for line in ptx.splitlines() if line.rstrip().endswith(";")]
+    calls = sum(word.startswith("call") for word in compiled[name])
+    print(f"{name:14} {len(compiled[name])} instructions, {calls} calls")
+    assert not calls
+
+assert len(compiled["plain"]) < len(compiled["causal"])
+
+# %% [markdown]
+# <details><summary><b>What to notice</b></summary>
+#
+# - Equal bit by bit, since the same operations run in the same order. A hook that answers as plain attention does adds
+#   none.
+# - There is no call: the hook's lines are the kernel's lines after compiling. Each set of hooks makes a kernel of its
+#   own, compiled at its first launch, as with any constant.
+# - So "one pair, not ten kernels" is about source text. What you fix in the pair is fixed in every variant.
+#
+# </details>
+
+# %% [markdown]
 # ## 2 · Shared heads
 #
+# A model that generates text keeps K and V of all earlier tokens, for each layer and each head, and reads all of it for
+# every new token. Fewer heads of K and V make that smaller: one for all heads of Q (*multi-query attention*; Shazeer,
+# 2019), or one for each group of them (*grouped-query attention*; Ainslie et al., 2023). Heads of a group are adjacent.
+
+# %%
+slider(pictures.heads, H_k=(1, 2, 4, 8))
+
+# %% [markdown]
+# **Predict** how much memory K and V need in fp16 for a sequence of 8192 tokens in a model with 32 layers and heads of
+# $D = 128$, once with 32 heads of K and V, once with 8, and once with 1.
+
+# %% tags=["nbval-check-output"]
+for H_k in (32, 8, 1):
+    size = 2 * 32 * H_k * 8192 * 128 * 2  # K and V, layers, heads, tokens, D, bytes
+    print(f"{H_k:2} heads of K and V: {size / 2**20:6.0f} MiB")
+
+# %% [markdown]
+# Forward, that is one line: head $h$ of Q reads another address. Backward, it is a sum. A head of K takes part in the
+# scores of each head of its group, and what is used several times gets the sum of its gradients (lesson 01). For a
+# group of two, at any size:
+
+# %%
+S_q, S_k, D = sp.symbols("S_q S_k D", integer=True, positive=True)
+Q_0, Q_1, K_ = sp.MatrixSymbol("Q_0", S_q, D), sp.MatrixSymbol("Q_1", S_q, D), sp.MatrixSymbol("K", S_k, D)
+dS_0, dS_1 = sp.MatrixSymbol("dS_0", S_q, S_k), sp.MatrixSymbol("dS_1", S_q, S_k)
+
+loss = sp.Trace(dS_0.T * Q_0 * K_.T) + sp.Trace(dS_1.T * Q_1 * K_.T)  # ⟨dS, Q Kᵀ⟩ of both heads
+assert loss.diff(K_) == dS_0.T * Q_0 + dS_1.T * Q_1
+
+# %% [markdown]
+# There is another way to see it. The two terms are one product if the two heads' queries are stacked:
+# $dS_0^\top Q_0 + dS_1^\top Q_1 = \binom{dS_0}{dS_1}^\top \binom{Q_0}{Q_1}$. So, without a mask, a group of $G$ heads
+# that share K is **one head with $G \cdot S_q$ queries**. The cell checks it with all five results:
+
+# %% tags=["nbval-check-output"]
+many, many_do = (torch.randn(1, 4, 20, 16, generator=generator, dtype=torch.float64) for _ in range(2))
+one_k, one_v = (torch.randn(1, 1, 37, 16, generator=generator, dtype=torch.float64) for _ in range(2))
+
+as_group = passes.both(many, one_k, one_v, many_do, alpha)
+as_one_head = passes.both(many.reshape(1, 1, 80, 16), one_k, one_v, many_do.reshape(1, 1, 80, 16), alpha)
+for name, group, stacked in zip(("o", "lse", "dq", "dk", "dv"), as_group, as_one_head, strict=True):
+    print(f"{name:3}", "the same" if torch.allclose(group.flatten(), stacked.flatten()) else "differs")
+    torch.testing.assert_close(group.flatten(), stacked.flatten())
+
+# %% [markdown]
+# A kernel that owns keys therefore has one more loop: over the heads of the group, and in it over the queries. It loads
+# its block of K and V once for all of them. In the pair the loop is
+# `for h in range(first_head, end_head, step)`, and a hook says which range it is.
+#
 # ### Exercise: `gqa` · warm-up
+#
+# Two hooks: which head of K and V a head of Q reads, and which heads of Q add up in a head of K and V. `H` and `H_k`
+# are the numbers of heads, and `H_k` divides `H`. The launcher, which runs both passes, is given.
 
 # %% exercise="gqa"
 # HINT: Two questions, one for each hook: which head of K does a head of Q read, and who reads a head of K?
@@ -77,9 +228,95 @@ flashlearn.check("gqa", gqa)
 # flashlearn.hint("gqa")
 
 # %% [markdown]
+# What the group saves, counted: the traffic counter of an observed run says how many bytes of each tensor the programs
+# requested. **Predict**: if a head of K serves four heads of Q, by which factor does the traffic of K fall in the
+# forward pass, in dQ, and in dK and dV? (All three kernels request tiles of K; look at who owns what.)
+
+# %% tags=["nbval-check-output"]
+grouped = flashlearn.use("gqa", gqa)
+q, do = (torch.randn(1, 8, 64, 16, generator=generator).to(DEVICE) for _ in range(2))
+for H_k in (8, 2):
+    k, v = (torch.randn(1, H_k, 64, 16, generator=generator).to(DEVICE) for _ in range(2))
+    counts = counted.loaded(grouped, q, k, v, do, 0.25)
+    print(
+        f"{H_k} heads of K, KiB:",
+        {part: f"K {of['k'] // 1024}, Q {of['q'] // 1024}" for part, of in counts.items()},
+    )
+    if H_k == 8:
+        own = counts
+
+assert counts["forward"] == own["forward"] and counts["dQ"] == own["dQ"]
+assert counts["dK, dV"]["k"] * 4 == own["dK, dV"]["k"]
+
+# %% [markdown]
+# <details><summary><b>What to notice</b></summary>
+#
+# - In the forward pass and in dQ a program owns queries of one head, and requests K for that head alone: as many bytes
+#   as before. But four programs request *the same* bytes, so three of them may find K in the L2 cache. For that they
+#   have to run at about the same time.
+# - In dK and dV a program owns keys, loads them once for the whole group, and requests a quarter.
+# - There are only a quarter as many programs for dK and dV, and each has four times the work. With few keys and few
+#   heads of K a GPU has too few programs.
+# - The heads of Q could be stacked in the forward pass, too, as above: that is how K can be read once per group when
+#   there is a single query.
+#
+# </details>
+
+# %% [markdown]
 # ## 3 · A window
 #
+# In a *sliding window* of $W$ a query sees the last $W$ keys up to its own place, itself included (Beltagy et al.,
+# 2020). With $s = S_k - S_q$, query $i$ is at the place of key $i + s$, and it sees
+#
+# $$i + s - W < j \le i + s .$$
+#
+# The mask is one line. What makes a window fast is the other part: tiles in which nothing is seen are not visited.
+
+# %%
+slider(pictures.window_tiles, window=(1, 16, 32, 33, 64, 96, 160))
+
+# %% [markdown]
+# The work falls from quadratic in $S$ to linear, but it comes in whole tiles. **Predict** for $S = 16\,384$ and
+# $W = 1024$: by which factor are there fewer pairs than with a causal mask, and fewer tiles of $64 \times 64$? Are
+# larger tiles better or worse?
+
+# %% tags=["nbval-check-output"]
+S, window = 16384, 1024
+pairs = {"causal": S * (S + 1) // 2, "window": window * S - window * (window - 1) // 2}
+print(f"pairs: {pairs['causal'] / pairs['window']:.2f} times fewer")
+wasted = {}
+for block in (32, 64, 128, 256):
+    blocks, back = S // block, -(-(window - 1) // block)  # a block of queries reaches so many blocks back
+    causal_tiles = blocks * (blocks + 1) // 2
+    window_tiles = sum(min(i, back) + 1 for i in range(blocks))
+    wasted[block] = 1 - pairs["window"] / (window_tiles * block**2)
+    print(
+        f"tiles of {block:3}: {causal_tiles / window_tiles:.2f} times fewer, {wasted[block]:.0%} of them hidden"
+    )
+assert sorted(wasted.values()) == list(wasted.values())
+
+# %% [markdown]
+# A query that sees $W$ keys in each layer is still influenced by older ones, through the layers below: its keys have
+# seen others. **Predict** how far back a query of layer $L$ reaches.
+
+# %% tags=["nbval-check-output"]
+seen = passes.visible(64, 64, torch.empty(0), window=5).double()
+reach = torch.eye(64, dtype=torch.float64)
+for layer in (1, 2, 3, 4):
+    reach = seen @ reach  # [query, key]: in how many ways the key gets there
+    oldest = int(reach[63].nonzero().min())
+    print(f"after layer {layer}, query 63 reaches back {63 - oldest} tokens")
+    assert 63 - oldest == layer * (5 - 1)
+
+# %% [markdown]
+# $L\,(W - 1)$ tokens (Jiang et al., *Mistral 7B*, 2023, section 2, say about $L\,W$).
+#
 # ### Exercise: `sliding_window` · core
+#
+# A mask and two lists of tiles. `keys` is asked by a program that owns the queries `first` to `last` (the last one that
+# exists, not the block's end), `queries` by one that owns the keys `first` to `last`. Both return a range, the first
+# and one past the last; the pair rounds the start down to a whole tile. If the list is too long, the result is right;
+# the check then counts the tiles that your kernels multiply, and says so.
 
 # %% exercise="sliding_window"
 # HINT: Solve i + S_k − S_q − window < j ≤ i + S_k − S_q once for j and once for i: the tiles are those of all
@@ -106,9 +343,134 @@ flashlearn.check("sliding_window", sliding_window)
 # flashlearn.hint("sliding_window")
 
 # %% [markdown]
+# The traffic counter again, with a head of 512 queries and keys and blocks of 32. A tile of K is 2 KiB here, so the
+# bytes say how many tiles were visited. **Predict** the number for windows of 32 and 33.
+
+# %% tags=["nbval-check-output"]
+windowed = flashlearn.use("sliding_window", sliding_window)
+q, k, v, do = (torch.randn(1, 1, 512, 16, generator=generator).to(DEVICE) for _ in range(4))
+kib = {}
+for window in (32, 33, 128, 512):
+    counts = counted.loaded(functools.partial(windowed, window=window, alpha=0.25), q, k, v, do)
+    visited = {part: of["q" if part == "dK, dV" else "k"] // 2048 for part, of in counts.items()}
+    needed = int(pictures.tiles_of(512, 512, window, 32)[0].sum())
+    print(f"window {window:3}: tiles visited {visited}, needed {needed}")
+    kib[f"window {window}"] = {part: sum(of.values()) / 1024 for part, of in counts.items()}
+    assert all(needed <= count <= needed + 16 for count in visited.values())  # one too many per block passes
+
+# %%
+backward_pictures.requested(kib)
+
+# %% [markdown]
+# <details><summary><b>What to notice</b></summary>
+#
+# - A window of 32 needs two tiles per block of 32 queries, a window of 33 still two: the block's first query reaches 32
+#   keys back, to the first key of the block before. With 34 it would be three. (Your list may start a tile
+#   earlier than needed and still pass; the count above shows it.)
+# - All three kernels visit the same tiles, seen from two sides. If only the forward pass skipped tiles, the larger part of
+#   the work would remain.
+# - A window as long as the sequence is the causal mask, with its 136 of 256 tiles.
+#
+# </details>
+
+# %% [markdown]
 # ## 4 · A soft cap
 #
+# A few very large scores can make a softmax nearly one-hot, and then hardly any gradient flows. Gemma 2 caps its scores
+# (Gemma Team, 2024, section 2): with $x = \alpha\, q \cdot k$,
+#
+# $$s = \mathrm{cap} \cdot \tanh\!\left(\frac{x}{\mathrm{cap}}\right).$$
+#
+# For small $x$ that is $x$; for large ones it approaches $\pm\mathrm{cap}$ (50 in Gemma 2).
+
+# %%
+slider(pictures.cap_curve, cap=(5.0, 20.0, 50.0, 200.0))
+
+# %% [markdown]
+# The backward pass computes $dS$, the derivative by $s$. $dQ$ and $dK$ belong to $x$, so the chain rule multiplies
+# $dS$ by $ds/dx$, element by element. **Derive** it before you run the cell, and write it with $s$ instead of $x$.
+
+# %%
+x_, cap_ = sp.symbols("x cap", positive=True)
+s_ = cap_ * sp.tanh(x_ / cap_)
+
+assert sp.simplify(s_.diff(x_) - (1 - (s_ / cap_) ** 2)) == 0
+assert sp.limit(s_, x_, sp.oo) == cap_ and sp.limit(s_, cap_, sp.oo) == x_
+assert s_.diff(x_).subs(x_, 0) == 1
+
+# %% [markdown]
+# The derivative needs no second tanh: $s$ is at hand. So the pair hands both `x` and `s` to the hook, and nothing is
+# stored. The whole chain, for a row of three keys with $D = 1$ and every number a symbol:
+
+# %%
+xs, vs = sp.symbols("x_0:3", real=True), sp.symbols("v_0:3", real=True)
+do_ = sp.Symbol("do", real=True)
+capped_ = [cap_ * sp.tanh(x / cap_) for x in xs]
+total_ = sum(sp.exp(s) for s in capped_)
+p_ = [sp.exp(s) / total_ for s in capped_]
+loss = do_ * sum(p * v for p, v in zip(p_, vs, strict=True))
+
+dp_ = [do_ * v for v in vs]
+delta_ = sum(p * dp for p, dp in zip(p_, dp_, strict=True))
+numbers = {xs[0]: 1.5, xs[1]: -0.3, xs[2]: 4, vs[0]: 2, vs[1]: -1, vs[2]: 0.5, do_: 0.7, cap_: 2}
+for p, dp, s, x in zip(p_, dp_, capped_, xs, strict=True):
+    dx = p * (dp - delta_) * (1 - (s / cap_) ** 2)  # dS, and then the cap
+    assert abs((loss.diff(x) - dx).subs(numbers).evalf()) < 1e-12
+
+# %% [markdown]
+# ### Where the mask belongs
+#
+# The pair masks after `score`. **Predict** what a hidden key weighs, beside a key with score 0, if the cap comes last:
+
+# %% tags=["nbval-check-output"]
+for cap in (2.0, 10.0, 50.0):
+    hidden = cap * math.tanh(-math.inf / cap)
+    print(f"cap {cap:2.0f}: a hidden key has score {hidden:g}, and weight {math.exp(hidden):.1e}")
+assert math.exp(-50) < torch.finfo(torch.float32).eps
+
+# %% [markdown]
+# <details><summary><b>What to notice</b></summary>
+#
+# - $\tanh(-\infty)$ is $-1$, so the cap brings every hidden key back with score $-\mathrm{cap}$.
+# - With Gemma's cap of 50 the weight is $10^{-22}$: no comparison of results sees it. Tests that are to find
+#   this mistake have a small cap. Those of the check begin at 2.
+#
+# </details>
+#
+# ### What the derivative loses
+#
+# A kernel has no tanh of its own; `tl.sigmoid` serves: $\tanh y = 2\sigma(2y) - 1$. And $1 - \tanh^2 y$ subtracts two
+# numbers that are nearly equal where the cap bites. **Predict** at which $y = x / \mathrm{cap}$ the fp32 derivative has
+# no correct digit left, and whether that does harm.
+
+# %% tags=["nbval-check-output"]
+for y in (0.01, 1.0, 4.0, 8.0, 10.0):
+    exact = 1 / math.cosh(y) ** 2
+    in_fp32 = torch.tensor(y)
+    tanh = 2 * torch.sigmoid(2 * in_fp32) - 1
+    factors = {
+        "1 − tanh²": 1 - tanh**2,
+        "4 σ(2y) σ(−2y)": 4 * torch.sigmoid(2 * in_fp32) * torch.sigmoid(-2 * in_fp32),
+    }
+    errors = {name: abs(float(found) - exact) for name, found in factors.items()}
+    print(
+        f"y {y:5}: exact {exact:.1e},",
+        {name: f"off by {error / exact:.0e} of it" for name, error in errors.items()},
+    )
+    assert max(errors.values()) < 3e-7 and errors["4 σ(2y) σ(−2y)"] < 1e-6 * exact
+
+# %% [markdown]
+# <details><summary><b>What to notice</b></summary>
+#
+# - At $y = 8$ a tenth of the derivative is rounding, and at 10 it is all rounding. But the *absolute* error is below
+#   $3 \cdot 10^{-7}$, of a factor that is at most 1 elsewhere in the row: the sums do not notice.
+# - $4\,\sigma(2y)\,\sigma(-2y)$ is the same number without the subtraction. It needs $x$ and a second exponential.
+#
+# </details>
+#
 # ### Exercise: `softcap` · core
+#
+# The score and its gradient. The mask is causal and given. `cap` is the first entry of `extras`.
 
 # %% exercise="softcap"
 # HINT: Two hooks: f(x) = cap · tanh(x / cap), and the product of dS with f′(x).
@@ -129,9 +491,102 @@ flashlearn.check("softcap", softcap)
 # flashlearn.hint("softcap")
 
 # %% [markdown]
+# What the cap costs: the interpreter counts exponentials, logarithms and the like as *special* operations. **Predict**
+# for each of the three kernels how many per score the cap adds, and how many its derivative adds.
+
+# %%
+capping = flashlearn.use("softcap", softcap)
+q, k, v, do = (torch.randn(1, 1, 64, 16, generator=generator).to(DEVICE) for _ in range(4))
+special = {}
+for name, run in {
+    "causal": lambda: hooked_forward(q, k, v, 0.25, causal),
+    "causal, both passes": lambda: (lambda o, lse: hooked_backward(q, k, v, o, do, lse, 0.25, causal))(
+        *hooked_forward(q, k, v, 0.25, causal)
+    ),
+    "capped, both passes": lambda: capping(q, k, v, do, 20.0, 0.25),
+}.items():
+    with flashlearn.observing() as (session, _):
+        run()
+    special[name] = session.observation().operations["special"] / (
+        3 * 32 * 32
+    )  # per score of the three tiles
+    print(f"{name:20} {special[name]:.2f} special operations per score")
+assert special["capped, both passes"] > special["causal, both passes"]
+
+# %% [markdown]
+# <details><summary><b>What to notice</b></summary>
+#
+# - Each of the three kernels computes the score again, and the cap with it. The derivative adds none, since it is made
+#   of $s$.
+# - Written as separate steps in torch, the cap alone reads and writes matrices of $S_q \times S_k$, forward and
+#   backward. Here it is a few instructions between two products: what is called a *fused* activation.
+# - On a GPU exponentials are scarce (lesson 13). The hardware has a `tanh.approx` as well, with fewer correct bits.
+#
+# </details>
+
+# %% [markdown]
 # ## 5 · A slope for every head
 #
+# *ALiBi* (Press et al., 2022) has no position embedding. Instead, head $h$ takes off its slope $m_h$ times the distance
+# of the key:
+#
+# $$s_{ij} = \alpha\, q_i \cdot k_j - m_h\,(i + S_k - S_q - j), \qquad j \le i + S_k - S_q .$$
+#
+# The slopes are not trained: for 8 heads $2^{-1}, 2^{-2}, \dots, 2^{-8}$, for $H$ of them $2^{-8/H}, 2^{-16/H}, \dots$
+
+# %%
+pictures.weights_by_distance()
+
+# %% [markdown]
+# Each term of the bias is a number of its own, and $ds/dx = 1$: the backward pass changes only in that it rebuilds $P$
+# with the same bias. But one part of the bias is not seen at all. $-m\,(i + s - j) = m\,j - m\,(i + s)$, and the second
+# term is the same for the whole row. **Predict** which of $O$, LSE, $dQ$, $dK$, $dV$ change if you add $m\,j$ instead.
+
+# %%
+m_, place = sp.symbols("m i", positive=True)
+by_distance = [x - m_ * (place - j) for j, x in enumerate(xs)]
+by_place = [x + m_ * j for j, x in enumerate(xs)]
+softmax_ = [[sp.exp(s) / sum(map(sp.exp, row)) for s in row] for row in (by_distance, by_place)]
+logsumexp_ = [sp.log(sum(map(sp.exp, row))) for row in (by_distance, by_place)]
+
+assert all(sp.simplify(one / other) == 1 for one, other in zip(*softmax_, strict=True))
+ratio = sp.simplify(sp.exp(logsumexp_[1] - logsumexp_[0]))
+assert sp.simplify(ratio - sp.exp(m_ * place)) == 0
+
+# %% [markdown]
+# <details><summary><b>What to notice</b></summary>
+#
+# - The softmax is the same, so $O$ is, and with it all gradients: a shift of a whole row is what a softmax does not see
+#   (lesson 02). Only LSE differs, by $m\,i$.
+# - LSE is saved for the backward pass. As long as both passes use the same bias, either one is right. If one pass used
+#   the distance and the other the place, $P = e^{S - \mathrm{LSE}}$ would be off by a factor $e^{m i}$.
+# - $m\,j$ alone grows without bound over a long sequence, and costs digits: at $j = 8192$ and $m = \tfrac12$ it is 4096,
+#   where fp32 numbers are $2^{-11}$ apart.
+#
+# </details>
+#
+# The same property makes a derivative shorter. If the slopes *were* trained, the gradient would be
+# $dm_h = -\sum_{ij} dS_{ij}\,(i + s - j)$. **Predict** what becomes of the part with $i$, remembering what a row of $dS$
+# sums to.
+
+# %%
+slopes = alibi_lesson.slopes_of(2).double().requires_grad_()
+q, do = (torch.randn(1, 2, 12, 8, generator=generator, dtype=torch.float64) for _ in range(2))
+k, v = (torch.randn(1, 2, 20, 8, generator=generator, dtype=torch.float64) for _ in range(2))
+bias = alibi_lesson.bias_of(q, k, slopes)
+S = (alpha * q @ k.mT + bias).masked_fill(~passes.visible(12, 20, q), -math.inf)
+(dS, dm) = torch.autograd.grad(torch.softmax(S, -1) @ v, (S, slopes), do)
+
+assert dS.sum(-1).abs().max() < 1e-12
+torch.testing.assert_close((dS * torch.arange(20)).sum((0, 2, 3)), dm)
+print("dm by autograd:   ", dm.tolist())
+print("Σ dS_ij · j alone:", (dS * torch.arange(20)).sum((0, 2, 3)).tolist())
+
+# %% [markdown]
 # ### Exercise: `alibi` · core
+#
+# One hook. `slopes` `[H]` is a tensor in fp32, and its pointer is the first entry of `extras`. The mask is causal and
+# given. LSE is that of the scores with the distance, as above.
 
 # %% exercise="alibi"
 # HINT: One number per head, loaded from memory; the distance is that of key j from the place of query i.
@@ -149,6 +604,57 @@ flashlearn.check("alibi", alibi)
 # flashlearn.hint("alibi")
 
 # %% [markdown]
+# ### All at once
+#
+# None of the four variants knows of the others, and each changes other hooks. So a model with shared heads, a
+# window, a cap and slopes needs no fifth kernel:
+
+
+# %%
+@triton.jit
+def capped_with_distance(x, b, h, i, j, S_q, S_k, extras):
+    s = variants.capped_score(x, b, h, i, j, S_q, S_k, (extras[1],))
+    return variants.score_with_distance(s, b, h, i, j, S_q, S_k, (extras[2],))
+
+
+@triton.jit
+def capped_with_distance_gradient(ds, x, s, b, h, i, j, S_q, S_k, extras):
+    s = variants.capped_score(x, b, h, i, j, S_q, S_k, (extras[1],))  # before the distance came in
+    return variants.capped_gradient(ds, x, s, b, h, i, j, S_q, S_k, (extras[1],))
+
+
+q, do = (torch.randn(1, 4, 50, 16, generator=generator).to(DEVICE) for _ in range(2))
+k, v = (torch.randn(1, 2, 70, 16, generator=generator).to(DEVICE) for _ in range(2))
+slopes = alibi_lesson.slopes_of(4).to(DEVICE)
+everything = Hooks(
+    key_head=variants.group_key_head, query_heads=variants.group_query_heads,
+    mask=variants.window_mask, keys=variants.window_keys, queries=variants.window_queries,
+    score=capped_with_distance, score_gradient=capped_with_distance_gradient,
+    extras=(24, 2.0, slopes),
+)  # fmt: skip
+o, lse = hooked_forward(q, k, v, alpha, everything)
+found = o, lse, *hooked_backward(q, k, v, o, do, lse, alpha, everything)
+
+bias = alibi_lesson.bias_of(q, k, slopes).double()
+exact = passes.both(
+    *(t.double() for t in (q, k, v, do)), alpha,
+    score=lambda x: 2 * torch.tanh(x / 2) + bias, derivative=lambda x: 1 - torch.tanh(x / 2) ** 2,
+    seen=passes.visible(50, 70, q, window=24),
+)  # fmt: skip
+for name, one, other in zip(("o", "lse", "dq", "dk", "dv"), found, exact, strict=True):
+    print(f"{name:3} off by {float((one - other).abs().max()):.0e} at most")
+    torch.testing.assert_close(one.double(), other, rtol=1e-4, atol=1e-5)
+
+# %% [markdown]
+# <details><summary><b>What to notice</b></summary>
+#
+# - Heads, tiles, mask and score are independent. Only scores have to be composed by hand, and with them their
+#   gradients: the chain rule goes through them in reverse order.
+# - `score_gradient` is handed the final $s$. The cap's derivative needs the score *before* the distance was taken
+#   off, so the hook computes that again. $1 - (s/\mathrm{cap})^2$ with the final $s$ would be wrong.
+#
+# </details>
+#
 # This is a good place for a break.
 
 # %% [markdown]

@@ -2,8 +2,8 @@
 
     >>> from flashlearn.course.own_hooks import capped_score, window_mask
 
-What `take` is given, functions that `assemble` found in this session and in your notebooks, comes first. A hook
-that your cell calls by another name is the course's.
+What `take` is given (functions that `assemble` found in this session and in your notebooks) comes first. A
+hook that your cell calls by another name is the course's.
 """
 
 from __future__ import annotations

@@ -36,7 +36,10 @@ from torch import Tensor
 import flashlearn
 from flashlearn import DEVICE
 from flashlearn.compiler.listing import listing
+from flashlearn.course import leaderboard, own_hooks
+from flashlearn.course.assembling import assemble
 from flashlearn.kernels import variants
+from flashlearn.kernels.delta import delta_preprocess
 from flashlearn.kernels.flash_backward_dkv import dkv_kernel_causal
 from flashlearn.kernels.flash_backward_dq import dq_kernel_causal
 from flashlearn.kernels.flash_forward import flash_forward_causal
@@ -44,7 +47,8 @@ from flashlearn.kernels.hooked_backward import hooked_backward
 from flashlearn.kernels.hooked_forward import hooked_forward
 from flashlearn.kernels.hooks import PLAIN, Hooks, causal_keys, causal_mask, causal_queries
 from flashlearn.lessons.lesson_15_variants import alibi as alibi_lesson
-from flashlearn.lessons.lesson_15_variants import counted, passes, pictures
+from flashlearn.lessons.lesson_15_variants import counted, passes, philox, pictures, ragged_pictures
+from flashlearn.lessons.lesson_15_variants.dropout_formulas import dropout_attention
 from flashlearn.lessons.shared import backward_pictures
 from flashlearn.lessons.shared.slider import slider
 
@@ -660,7 +664,72 @@ for name, one, other in zip(("o", "lse", "dq", "dk", "dv"), found, exact, strict
 # %% [markdown]
 # ## 6 · Sequences of several lengths
 #
-# The second half begins here.
+# The texts of a batch have different lengths, and a tensor $[B, H, S, D]$ has one $S$. So short texts are padded to the
+# longest, and the kernel computes the padding too. **Predict** for lengths of 37, 5, 60 and 20: how much of the batch is
+# padding, and how much of the *pairs* of a query and a key?
+
+# %% tags=["nbval-check-output"]
+lengths = [37, 5, 60, 20]
+longest = max(lengths)
+tokens = sum(lengths) / (len(lengths) * longest)
+pairs = sum(length**2 for length in lengths) / (len(lengths) * longest**2)
+print(f"of the tokens {1 - tokens:.1%} are padding, of the pairs {1 - pairs:.1%}")
+assert pairs < tokens
+
+# %%
+ragged_pictures.padded_and_packed(lengths)
+
+# %% [markdown]
+# *Packed*, sequences lie one after another in a single batch, $[1, H, T, D]$ with $T = \sum_b S_b$, and a tensor of
+# borders says where each begins: `cu_seqlens` (cumulative sequence lengths), here `[0, 37, 42, 102, 122]`. Libraries
+# call such calls *varlen*. Queries and keys have borders of their own, since $S_q$ and $S_k$ may differ.
+#
+# There is nothing to derive. Under a mask that shows each query its own sequence alone, the batch is one long sequence,
+# and every row's softmax is that of its own sequence, forward and backward:
+
+# %% tags=["nbval-check-output"]
+generator = torch.Generator().manual_seed(6)
+packed_qkv = [torch.randn(1, 2, sum(lengths), 8, generator=generator, dtype=torch.float64) for _ in range(4)]
+own_keys = torch.block_diag(*(torch.ones(length, length) for length in lengths)).bool()
+
+together = passes.both(*packed_qkv, 0.3, seen=own_keys)
+pieces = zip(*(tensor.split(lengths, dim=2) for tensor in packed_qkv), strict=True)
+one_by_one = [
+    torch.cat(parts, 2) for parts in zip(*(passes.both(*piece, 0.3) for piece in pieces), strict=True)
+]
+for name, mine, right in zip(("o", "lse", "dq", "dk", "dv"), together, one_by_one, strict=True):
+    torch.testing.assert_close(mine, right)
+    print(f"{name:3} of the packed batch: that of the sequences, one by one")
+
+# %% [markdown]
+# But a mask alone visits $T^2$ pairs. Three hooks of the pair leave out the rest:
+#
+# - `sequence` gives a sequence's first query, its first key, and how many it has of each. The pair adds the first two to
+#   its pointers and takes the others for $S_q$ and $S_k$, so that everything after it (masks, loops, causal diagonals)
+#   counts within the sequence.
+# - `query_block` and `key_block` say which block of which sequence a program takes. Without them the grid is what it was:
+#   blocks, heads, batch. Then every sequence gets as many programs as the longest one needs.
+#
+# **Predict** how many programs per head that is, in blocks of 32, for a sequence of 200 and seven of 2 to 5, and how
+# many of them have rows to compute.
+
+# %% tags=["nbval-check-output"]
+skewed = [200, 3, 5, 2, 4, 3, 2, 5]
+grid = len(skewed) * triton.cdiv(max(skewed), 32)
+needed = sum(triton.cdiv(length, 32) for length in skewed)
+print(f"{grid} programs, {needed} of them with rows to compute")
+assert needed < grid / 3
+
+# %% [markdown]
+# So the launcher makes a list of the blocks that there are, one row for each program: the block, counted within its
+# sequence, and the sequence. Program $n$ looks up row $n$. A sequence of 40 has two blocks of 32, the second with 8
+# rows; a sequence without queries has none.
+#
+# ### Exercise: `varlen` · core
+#
+# Three hooks and the list. `extras` has `cu_seqlens_q`, `cu_seqlens_k` and the two lists, of the blocks of queries and of
+# keys. The launcher is given; it launches a program for each entry and each head. Some sequences have no queries, and
+# some have no keys.
 
 # %% exercise="varlen"
 # HINT: A sequence's first row is a number of rows to skip; the pair of kernels adds it to its pointers. All that follows
@@ -670,13 +739,164 @@ for name, one, other in zip(("o", "lse", "dq", "dk", "dv"), found, exact, strict
 # HINT: blocks = [(block, b) for b, length in enumerate(lengths) for block in range(triton.cdiv(length, BLOCK))], and a
 #     hook loads blocks_ptr + 2 * n and the number after it.
 # INCLUDE: flashlearn/kernels/varlen_attention.py:packed_sequence
+
+
 # INCLUDE: flashlearn/kernels/varlen_attention.py:listed_query_block
+
+
 # INCLUDE: flashlearn/kernels/varlen_attention.py:listed_key_block
+
+
 # INCLUDE: flashlearn/kernels/varlen_attention.py:block_list
+
+
 # INCLUDE: flashlearn/kernels/varlen_attention.py:varlen
 
 # %%
 flashlearn.check("varlen", varlen)
+
+# %%
+# flashlearn.hint("varlen")
+
+# %% [markdown]
+# The traffic counter says what packing saves. The same four sequences three times: packed; as one sequence under a mask,
+# which visits all pairs; and padded to the longest. **Predict** the order of the three, and the factors.
+
+# %% tags=["nbval-check-output"]
+ragged = flashlearn.use("varlen", varlen)
+borders = torch.tensor([0, 37, 42, 102, 122], dtype=torch.int32, device=DEVICE)
+one = torch.tensor([0, 122], dtype=torch.int32, device=DEVICE)
+q, k, v, do = (torch.randn(1, 2, 122, 16, generator=generator).to(DEVICE) for _ in range(4))
+
+
+def padded(q, k, v, do):
+    o, lse = hooked_forward(q, k, v, 0.25)
+    return hooked_backward(q, k, v, o, do, lse, 0.25)
+
+
+many = [torch.randn(4, 2, 60, 16, generator=generator).to(DEVICE) for _ in range(4)]
+kib = {
+    "packed": counted.loaded(ragged, q, k, v, do, borders, borders, False, 0.25),
+    "under a mask": counted.loaded(ragged, q, k, v, do, one, one, False, 0.25),
+    "padded": counted.loaded(padded, *many),
+}
+for how, parts in kib.items():
+    print(f"{how:13} KiB of K: forward {parts['forward']['k'] // 1024}, dQ {parts['dQ']['k'] // 1024}")
+
+assert kib["packed"]["forward"]["k"] < kib["padded"]["forward"]["k"] <= kib["under a mask"]["forward"]["k"]
+
+# %% [markdown]
+# <details><summary><b>What to notice</b></summary>
+#
+# - Packed, a block of queries requests its own sequence's keys alone. Under a mask it requests all 122; padded, it
+#   requests the 60 of the longest.
+# - The counter counts bytes, not tiles: keys beyond a sequence's end are masked lanes, which request nothing. Their share
+#   of the products is still computed.
+# - `cu_seqlens.tolist()` waits until the GPU has computed `cu_seqlens`, and the list is then copied back. Where that wait
+#   counts, a launcher is given the greatest length as a number, as `torch.nn.attention.varlen` is, or builds the list
+#   once for all layers.
+# - Neighbours in the list should not be of very different length. Lesson 12 started the longest blocks first; here that
+#   means to sort the list by the sequence's length.
+#
+# </details>
+#
+# ## 7 · Dropout
+#
+# Dropout in attention drops weights: with $M_{ij} = 1$ with probability $1 - p$ and 0 otherwise,
+#
+# $$W = P \circ \frac{M}{1 - p}, \qquad O = W V .$$
+#
+# The division keeps the mean of each weight. Softmax comes first, and LSE stays that of all scores. The backward pass
+# needs the same $M$. **Predict** its size for 64 heads (over the batch) with $S = 8192$, at a byte for each weight.
+
+# %% tags=["nbval-check-output"]
+print(f"{64 * 8192**2 / 2**30:.0f} GiB, per layer")
+
+# %% [markdown]
+# FlashAttention stores no matrix of $S^2$ numbers, and not this one either: it makes the random numbers again (Dao et
+# al., 2022, appendix B). For that they must not come from a generator that remembers where it was. *Philox* (Salmon et
+# al., 2011) computes a random number from a **seed and a position** alone, in ten rounds of two multiplications and some
+# exclusive ors. `tl.rand(seed, position)` is Philox, and `philox.uniform` of this lesson the same in torch. **Predict**
+# whether the numbers depend on the size of the blocks that ask for them.
+
+
+# %% tags=["nbval-check-output"]
+@triton.jit
+def random_kernel(u_ptr, seed, n, BLOCK: tl.constexpr):
+    position = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(u_ptr + position, tl.rand(seed, position), mask=position < n)
+
+
+formula = philox.uniform(7, torch.arange(100))
+for BLOCK in (16, 64):
+    u = torch.empty(100, device=DEVICE)
+    random_kernel[(triton.cdiv(100, BLOCK),)](u, 7, 100, BLOCK=BLOCK)
+    print(f"blocks of {BLOCK}: {[round(x, 4) for x in u[:4].tolist()]} …")
+    assert torch.equal(u.cpu(), formula)
+
+# %% [markdown]
+# So each weight gets a number of its own, which every kernel that owns it can compute:
+#
+# $$n(b, h, i, j) = \big((b\,H + h)\,S_q + i\big)\,S_k + j .$$
+#
+# The kernel that owns keys meets the weight $(i, j)$ in another tile than the one that owns queries, and at another time;
+# the number is the same. Numbers counted within a tile are the classic mistake. Each tile then drops the same weights:
+
+# %%
+slider(ragged_pictures.dropped, p=(0.1, 0.3, 0.5))
+
+# %% [markdown]
+# Now the derivative. For one query and three keys, with $c = 1/(1-p)$ and each $M_j$ a constant:
+
+# %% tags=["nbval-check-output"]
+s = sp.symbols("s_0:3", real=True)
+M = sp.symbols("M_0:3")
+dW = sp.symbols("dw_0:3")  # the loss's derivative by w_j: do · v_j
+c = sp.Symbol("c", positive=True)
+
+P = [sp.exp(s_j) / sum(map(sp.exp, s)) for s_j in s]
+loss = sum(c * M_j * p_j * dw_j for M_j, p_j, dw_j in zip(M, P, dW, strict=True))
+
+dP = [c * M_j * dw_j for M_j, dw_j in zip(M, dW, strict=True)]
+delta = sum(p_j * dp_j for p_j, dp_j in zip(P, dP, strict=True))
+for j in range(3):
+    assert sp.simplify(sp.diff(loss, s[j]) - P[j] * (dP[j] - delta)) == 0
+print("dS = P ∘ (dP − delta), with dP = c M ∘ dW")
+
+# %% [markdown]
+# <details><summary><b>What to notice</b></summary>
+#
+# - $dS = P \circ (dP - \delta)$ as ever. The $P$ in front has no gaps: a dropped weight took its share of the softmax's
+#   sum, so its score still gets the gradient $-P_{ij}\,\delta_i$.
+# - Only $dP$ is different: $dP = dW \circ M / (1 - p)$ with $dW = dO\, V^\top$. And $dV = W^\top dO$ has the gaps too.
+# - $\delta$ needs nothing new: the loss above is $\delta$, so $\delta_i = \sum_d dO_{id}\, O_{id}$ with the $O$ that
+#   dropout left.
+#
+# </details>
+#
+# So the same linear map, $x \mapsto x \circ M / (1 - p)$, is applied to $P$ before it meets $V$, in both passes, and to
+# $dO\,V^\top$. That is what the hook `weights` of the pair does, and its one place is after the sum: what is dropped
+# stays in $l$. Here is why the division is there. The mean over seeds goes to attention without dropout:
+
+# %% tags=["nbval-check-output"]
+q, k, v, do = (torch.randn(1, 1, 16, 8, generator=generator, dtype=torch.float64) for _ in range(4))
+without = passes.both(q, k, v, do, 0.35)
+errors = []
+for seeds in (4, 64, 1024):
+    mean = sum(dropout_attention(q, k, v, do, 0.3, seed, 0.35)[0] for seed in range(seeds)) / seeds
+    errors.append(float((mean - without[0]).abs().max()))
+    print(f"mean of O over {seeds:4} seeds: off by at most {errors[-1]:.3f}")
+
+assert errors[2] < errors[1] < errors[0]
+
+# %% [markdown]
+# Sixteen times as many seeds, a quarter of the error, or nearly: as for any mean of independent draws.
+#
+# ### Exercise: `dropout` · core
+#
+# The hook, and a launcher that hands it to both passes. A weight is kept where its random number is $p$ or more.
+# (Another choice drops as many; but one is needed so that results can be compared.) `tl.rand` takes a scalar seed and a
+# tile of positions. The hook finds $p$, the seed and $H$ in `extras`: hand them over in this order.
 
 # %% exercise="dropout"
 # HINT: The hook is called with P in the forward pass, and with P and dP in the backward pass. All three times it must
@@ -686,10 +906,105 @@ flashlearn.check("varlen", varlen)
 # HINT: position = ((b * H + h) * S_q + i) * S_k + j, kept where tl.rand(seed, position) >= p. The launcher gives
 #     extras=(p, seed, q.shape[1]) to both passes.
 # INCLUDE: flashlearn/kernels/dropout_attention.py:kept_weights
+
+
 # INCLUDE: flashlearn/kernels/dropout_attention.py:dropout
 
 # %%
 flashlearn.check("dropout", dropout)
+
+# %%
+# flashlearn.hint("dropout")
+
+# %% [markdown]
+# With $V = I$, $O$ is $W$ itself, and its zeros are what was dropped. They are where the formula says:
+
+# %% tags=["nbval-check-output"]
+drop = flashlearn.use("dropout", dropout)
+q, k, do = (torch.randn(1, 2, 32, 32, generator=generator).to(DEVICE) for _ in range(3))
+identity = torch.eye(32, device=DEVICE).expand(1, 2, 32, 32).contiguous()
+with flashlearn.observing():
+    W, *_ = drop(q, k, identity, do, 0.3, 7, 0.2)
+expected = philox.uniform(7, philox.positions(1, 2, 32, 32)) < 0.3
+print(
+    f"dropped {(W == 0).float().mean().item():.1%} of the weights; rows sum to "
+    f"{W.sum(-1).min().item():.2f} … {W.sum(-1).max().item():.2f}"
+)
+assert torch.equal((W == 0).cpu(), expected)
+
+# %% [markdown]
+# <details><summary><b>What to notice</b></summary>
+#
+# - Rows do not sum to 1 any more; they do so on average.
+# - Ten rounds of Philox cost integer instructions for each weight, forward once, backward once in dQ and twice in the
+#   kernel of dK and dV, which calls the hook for $P$ and for $dP$. Philox makes four words at a time, of which `tl.rand`
+#   uses one; `tl.randint4x` returns all four.
+# - Positions are 64-bit here, since $B\,H\,S_q\,S_k$ passes $2^{31}$ soon. In 32 bits they would wrap, and heads would
+#   share their masks.
+#
+# </details>
+#
+# This is a good place for a break.
+
+# %% [markdown]
+# ## 8 · A sink
+#
+# Softmax gives away all of a row's weight, whether or not a key deserves it. Models put what is left on the first
+# tokens, which became known as *attention sinks* (Xiao et al., *Efficient streaming language models with attention
+# sinks*, 2023). A model can be given a place for it instead: one learned logit $z_h$ per head that joins the denominator
+# and has no value. (Miller, *Attention is off by one*, 2023, has $z = 0$; gpt-oss learns $z_h$, OpenAI, 2025.)
+#
+# $$P_{ij} = \frac{e^{s_{ij}}}{e^{z_h} + \sum_l e^{s_{il}}}, \qquad \mathrm{LSE}_i = \log\Big(e^{z_h} + \sum_l e^{s_{il}}\Big).$$
+
+# %%
+slider(ragged_pictures.sink_share, logit=(-2, 0, 1, 2, 4))
+
+# %% [markdown]
+# The scan begins with a maximum and a sum. Without a sink they are $-\infty$ and 0, a row that has seen nothing. **Before
+# you read on**: what are they with a sink?
+#
+# A row that has seen its sink alone has the maximum $z_h$ and the sum $e^{z_h - z_h} = 1$. That is one hook, `start`. The
+# sink must be in the *maximum* as well: with a maximum of the scores alone, $e^{z_h - m}$ overflows for a large $z_h$.
+#
+# The backward pass of $Q$, $K$ and $V$ needs no line. It rebuilds $P = e^{S - \mathrm{LSE}}$, and LSE has the sink in it.
+# New is the gradient of $z_h$. For a row of three keys:
+
+# %% tags=["nbval-check-output"]
+z = sp.Symbol("z", real=True)
+dp = sp.symbols("dp_0:3")  # do · v_j
+total = sp.exp(z) + sum(map(sp.exp, s))
+P = [sp.exp(s_j) / total for s_j in s]
+p_sink = sp.exp(z) / total
+loss = sum(p_j * dp_j for p_j, dp_j in zip(P, dp, strict=True))
+delta = loss  # Σ P dP
+
+for j in range(3):
+    assert sp.simplify(sp.diff(loss, s[j]) - P[j] * (dp[j] - delta)) == 0
+assert sp.simplify(sp.diff(loss, z) + p_sink * delta) == 0
+print("dS = P ∘ (dP − delta) as ever, and dz = −p_sink · delta")
+
+# %% [markdown]
+# It is the same formula: $dz = p_z\,(dP_z - \delta)$ with $dP_z = 0$, for a sink has no value. A logit occurs in every
+# row of its head, so $dz_h = -\sum_{b,i} e^{z_h - \mathrm{LSE}_{bhi}}\, \delta_{bhi}$: two numbers per query that the
+# backward pass has in memory anyway.
+#
+# A sink can also be added *after* an attention without one, from its O and LSE alone. **Predict** what O is multiplied
+# by, as a function of $\mathrm{LSE} - z$.
+
+# %% tags=["nbval-check-output"]
+plain = sp.log(sum(map(sp.exp, s)))  # LSE without the sink
+factor = 1 / (1 + sp.exp(z - plain))  # the logistic function of LSE − z
+for j in range(3):
+    assert sp.simplify(P[j] - factor * sp.exp(s[j] - plain)) == 0
+print("O with a sink = σ(LSE − z) · O without one")
+
+# %% [markdown]
+# That is how frameworks without a hook in the kernel get sinks: at the price of reading and writing O once more.
+#
+# ### Exercise: `sinks` · core
+#
+# The start of a row, and the gradient of the logits: one program per head, which reads LSE and delta, both
+# $[B, H, S]$. The launcher is given, and causal. Some queries see no key: they have their sink.
 
 # %% exercise="sinks"
 # HINT: The scan of lesson 06 begins with a row that has seen nothing. This one begins with a row that has seen one
@@ -699,11 +1014,96 @@ flashlearn.check("dropout", dropout)
 # HINT: return tl.load(logits_ptr + h), 1.0. In the gradient, row (b * H + h) * S + rows of LSE and delta; fill LSE with
 #     +inf where there is no row; store minus the sum.
 # INCLUDE: flashlearn/kernels/sink_attention.py:sink_start
+
+
 # INCLUDE: flashlearn/kernels/sink_attention.py:sink_gradient_kernel
+
+
 # INCLUDE: flashlearn/kernels/sink_attention.py:sinks
 
 # %%
 flashlearn.check("sinks", sinks)
+
+# %%
+# flashlearn.hint("sinks")
+
+# %% [markdown]
+# What does a query that finds nothing do with a sink? **Predict** the length of O's rows for queries that are opposed to
+# every key, with and without one:
+
+# %% tags=["nbval-check-output"]
+with_sinks = flashlearn.use("sinks", sinks)
+k, v, do = (torch.randn(1, 1, 32, 16, generator=generator).to(DEVICE) for _ in range(3))
+k = k + 1
+lengths_of_o = {}
+for name, q in {
+    "random": torch.randn(1, 1, 32, 16, generator=generator),
+    "opposed": -3 * torch.ones(1, 1, 32, 16),
+}.items():
+    for logit in (-30.0, 0.0):
+        with flashlearn.observing():
+            o, *_ = with_sinks(q.to(DEVICE), k, v, do, torch.full((1,), logit, device=DEVICE), 0.25)
+        lengths_of_o[name, logit] = o[0, 0, -8:].norm(dim=-1).mean().item()
+        print(f"{name:8} queries, logit {logit:5}: rows of O have the length {lengths_of_o[name, logit]:.2f}")
+
+assert lengths_of_o["opposed", 0.0] < 0.2 * lengths_of_o["opposed", -30.0]
+
+# %% [markdown]
+# <details><summary><b>What to notice</b></summary>
+#
+# - A logit of −30 is no sink in effect: every row sums to 1, also that of a query that no key suits.
+# - With the sink such a row is nearly 0: the head says nothing.
+# - A query that sees no key has $O = 0$ and $\mathrm{LSE} = z_h$, a finite number. The guards for $-\infty$ of lesson 06
+#   are not needed any more.
+#
+# </details>
+
+# %% [markdown]
+# ## 9 · Your own attention
+#
+# Each variant was right on its own. A model wants several at once: gpt-oss has shared heads, windows and sinks (OpenAI,
+# 2025, its section on the architecture), Gemma 2 shared heads, windows and soft caps (Gemma Team, 2024, section 2). The
+# last exercise is **one attention with everything**, and it is
+# the one to make fast.
+#
+# Which of the exercises so far are yours? The cell looks in this session and in your notebooks, and runs what it finds
+# there once more:
+
+# %%
+parts = assemble("gqa", "sliding_window", "softcap", "alibi", "varlen", "dropout", "sinks")
+own_hooks.take(parts)
+parts
+
+# %% [markdown]
+# From here on `own_hooks` has the hooks of these functions: yours where they passed, the course's elsewhere. Features meet
+# in three places, and the exercise says what is right there:
+#
+# - a score is capped first, and then loses the slope's share: $s = c \tanh(x / c) - a_h\,(i + S_k - S_q - j)$. So the
+#   score is not $c$ times a tanh any more. **Predict** from which number the cap's derivative must be computed.
+# - a sink is a score already: it is neither capped nor sloped, and takes part in every row's softmax.
+# - the number of a weight for dropout counts packed rows and columns, $(h\,T_q + \text{row})\,T_k + \text{column}$, so
+#   that two sequences of the same length do not drop the same weights.
+
+# %% tags=["nbval-check-output"]
+x, cap, bias = sp.symbols("x c b", real=True)
+capped = cap * sp.tanh(x / cap)
+score = capped - bias
+assert sp.simplify(sp.diff(score, x) - (1 - (capped / cap) ** 2)) == 0
+t = sp.Symbol("t")  # tanh(x / c)
+print(
+    "with s in place of the capped score it is wrong by", sp.factor((1 - t**2) - (1 - (t - bias / cap) ** 2))
+)
+
+# %% [markdown]
+# A tuple may hold tuples, so every hook of an exercise can be called with `extras` of its own. A feature that is absent
+# is 0 (the window, the cap, $p$, the slopes), or $-\infty$ for the logits: a row that begins with the maximum $-\infty$
+# and the sum 1 is soon rescaled to a sum of 0.
+#
+# ### Exercise: `capstone` · stretch
+#
+# The cell begins with your own hooks. Its stubs are one way to put them together; you may replace all of it, the pair of
+# kernels included. What is judged: O, LSE and five gradients, in declared cases and then in **hidden draws** of shapes
+# and features, new in every check. Then it is timed.
 
 # %% exercise="capstone"
 # HINT: Each hook calls the one of its own exercise. A tuple may hold tuples, so that every hook finds its own extras
@@ -712,21 +1112,85 @@ flashlearn.check("sinks", sinks)
 #     before that. Dropout's numbers count packed rows and columns: place in the sequence plus the sequence's first row.
 # HINT: any_gradient computes capped_score(x, …) again and gives it to capped_gradient in place of s. any_weights calls
 #     kept_weights(w, b * 0, h, row_0 + i, key_0 + j, T_q, T_k, extras[3]).
+from flashlearn.course.own_hooks import (  # yours where their exercise has passed, the course's elsewhere
+    block_list,
+    capped_gradient,
+    capped_score,
+    group_key_head,
+    group_query_heads,
+    kept_weights,
+    listed_key_block,
+    listed_query_block,
+    packed_sequence,
+    score_with_distance,
+    sink_gradient_kernel,
+    sink_start,
+    window_keys,
+    window_mask,
+    window_queries,
+)
+
 # INCLUDE: flashlearn/kernels/capstone_attention.py:any_mask
+
+
 # INCLUDE: flashlearn/kernels/capstone_attention.py:any_keys
+
+
 # INCLUDE: flashlearn/kernels/capstone_attention.py:any_queries
+
+
 # INCLUDE: flashlearn/kernels/capstone_attention.py:sloped_score
+
+
 # INCLUDE: flashlearn/kernels/capstone_attention.py:capped_and_sloped_score
+
+
 # INCLUDE: flashlearn/kernels/capstone_attention.py:any_gradient
+
+
 # INCLUDE: flashlearn/kernels/capstone_attention.py:any_weights
+
+
 # INCLUDE: flashlearn/kernels/capstone_attention.py:any_start
+
+
 # INCLUDE: flashlearn/kernels/capstone_attention.py:any_sequence
+
+
 # INCLUDE: flashlearn/kernels/capstone_attention.py:any_query_block
+
+
 # INCLUDE: flashlearn/kernels/capstone_attention.py:any_key_block
+
+
 # INCLUDE: flashlearn/kernels/capstone_attention.py:capstone
 
 # %%
 flashlearn.check("capstone", capstone)
+
+# %%
+# flashlearn.hint("capstone")
+
+# %% [markdown]
+# ### The leaderboard
+#
+# It is local: a file beside your progress, which only you see. An entry is checked first, in new draws. On a GPU six
+# large draws are then timed beside SDPA, both passes, in turns in the same run, and the entry is the **geometric mean of
+# the six ratios**. SDPA gets the same sequences padded to the longest, and leaves out what it does not have (windows,
+# caps, slopes, sinks), so a ratio above 1 is possible where much is padding or outside a window. Give each version a name.
+# (Without a GPU the cell checks your answer and enters nothing.)
+
+# %%
+leaderboard.enter(flashlearn.use("capstone", capstone), "hooks, put together")
+
+# %% [markdown]
+# In a terminal, `flashlearn leaderboard` lists the entries of each device, and `flashlearn leaderboard --page ladder.html`
+# draws the ladder over time.
+#
+# Where to look for time: the pair is lesson 06's, 07's and 08's kernels, so all of lesson 12 is still ahead of it: two
+# loops (tiles that need no mask are most of them), larger blocks and more stages per shape, $\log_2 e$ folded into the
+# scale, descriptors, the heaviest blocks first, and for ragged batches a list sorted by length. A cap costs a tanh for
+# each score. Change one thing at a time, enter it, and keep what pays.
 
 # %% [markdown]
 # ### Journal

@@ -30,12 +30,9 @@ def packed_sequence(b, S_q, S_k, extras):
     # STUB: tl.static_assert(False, "TODO varlen: where does sequence b begin, and how long is it?")
     row_0 = tl.load(cu_q_ptr + b)
     key_0 = tl.load(cu_k_ptr + b)
-    return (
-        row_0.to(tl.int64),
-        key_0.to(tl.int64),
-        tl.load(cu_q_ptr + b + 1) - row_0,
-        tl.load(cu_k_ptr + b + 1) - key_0,
-    )
+    queries = tl.load(cu_q_ptr + b + 1) - row_0
+    keys = tl.load(cu_k_ptr + b + 1) - key_0
+    return row_0.to(tl.int64), key_0.to(tl.int64), queries, keys  # 64 bits: row_0 · q_row may pass 2³¹
     ### END SOLUTION
 
 

@@ -54,10 +54,12 @@ MISTAKES = {
         **formula("slope in the derivative"),
     ),
     "numbers counted within the sequence": Mistake(
-        "Dropout counts its numbers within each sequence, so that sequences of the same lengths drop the "
-        "same weights.",
+        "Dropout counts its numbers within each sequence, not over packed rows and columns.",
         "A weight's number is (h · T_q + row) · T_k + column: which of the four counts packed rows?",
-        **formula("numbers counted in the sequence"),
+        **formula(
+            "numbers counted in the sequence",
+            also=(("numbers counted in the sequence", "and the sequence's number"),),
+        ),
     ),
     "distances in the packed batch": Mistake(
         "The slope multiplies a distance in the packed tensors. Where a sequence has as many keys as "

@@ -95,6 +95,8 @@ def _weights(q: Tensor, k: Tensor, x: Rows, y: Rows, p: float, seed: int, faults
     at = philox.positions(1, H, T_q, T_k, q.device)
     if "numbers counted in the sequence" in faults:
         h = torch.arange(H, device=q.device).view(1, H, 1, 1)
+        if "and the sequence's number" in faults:  # b · H + h in place of h
+            h = h + H * x.sequence[:, None]
         at = (h * x.length[:, None] + x.place[:, None]) * y.length[None, :] + y.place[None, :]
     kept = philox.uniform(seed, at) >= p
     return kept.to(passes.wide(q).dtype) / (1 - p)

@@ -20,6 +20,7 @@ from flashlearn.lessons.shared.faulty_formulas.faults import NONE, Faults, Tile,
 
 Passes = tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]
 
+OWN = "the logits themselves in dlogits"
 PER_TILE, LAST_BLOCK = "a sink in every tile", "the last block's share"
 
 
@@ -38,13 +39,14 @@ def sink_attention(
     s = s.masked_fill(~reference.visible(q.shape[2], k.shape[2], causal, q.device), -math.inf)
     sink = _logits(s, logits, alpha, faults)
     m = s.amax(-1, keepdim=True)
-    m = torch.where(m == -math.inf, 0.0, m) if "sink not in m" in faults else torch.maximum(m, sink)
+    m = m if "sink not in m" in faults else torch.maximum(m, sink)
+    m = torch.where(m == -math.inf, 0.0, m)
     e = (s - m).exp()
     weight = (sink - m).exp()
     if "sink not in m" in faults:  # what fp32 makes of it, whatever precision the rest has
         weight = (sink - m).float().exp().to(s.dtype)
     total = e.sum(-1, keepdim=True) + weight * _sinks_counted(s, causal, faults, tile)
-    o = ((narrow(e) @ V) / total).to(q.dtype)
+    o = ((narrow(e) @ V) / torch.where(total == 0, 1.0, total)).to(q.dtype)
     lse = m + total.log()
     if "sink not in LSE" in faults:
         lse = reference.logsumexp(s)[..., None]
@@ -56,6 +58,8 @@ def sink_attention(
     if "delta omitted" in faults:
         ds = p * dp
     ds, dv = narrow(ds), narrow(p).mT @ dO
+    if OWN in faults:  # the mistake is in the forward pass alone
+        sink = _logits(s, logits, alpha, NONE)
     dlogits = _gradient(sink, lse, delta, alpha, faults, tile)
     gradients = (alpha * ds @ K).to(q.dtype), (alpha * ds.mT @ Q).to(k.dtype), dv.to(v.dtype)
     return o, lse.squeeze(-1), *gradients, dlogits.to(logits.dtype)
@@ -71,6 +75,8 @@ def _logits(s: Tensor, logits: Tensor, alpha: float, faults: Faults) -> Tensor:
         logit = torch.zeros_like(logit)
     if "sink scaled" in faults:
         logit = alpha * logit
+    if "no sink" in faults:
+        logit = torch.full_like(logit, -math.inf)
     if "sink in base 2" in faults:
         logit = logit * math.log(2)
     return logit.view(1, H, 1, 1).expand(B, H, S_q, 1)

@@ -11,7 +11,12 @@ from torch.nn.functional import scaled_dot_product_attention
 from flashlearn.exercise import Case, Exercise, HowExplained, HowJudged, HowTimed, Inputs, Kind, Mistake
 from flashlearn.lessons.lesson_15_variants import sink_formulas
 from flashlearn.lessons.lesson_15_variants.both_passes import both, work_of
-from flashlearn.lessons.lesson_15_variants.sink_formulas import LAST_BLOCK, PER_TILE, sink_attention
+from flashlearn.lessons.lesson_15_variants.sink_formulas import (
+    LAST_BLOCK,
+    OWN,
+    PER_TILE,
+    sink_attention,
+)
 from flashlearn.lessons.shared.attention_cases import BF16, FP16, attention_case, forward_inputs, pairs
 from flashlearn.lessons.shared.faulty_formulas.faults import faulty_formula
 
@@ -43,24 +48,29 @@ MISTAKES = {
     "the sink is scaled": Mistake(
         "The sink's logit is multiplied by alpha. It is a score already: it joins S = alpha Q Kᵀ as it is.",
         "The denominator is Σ exp(s_j) + exp(logit): where does alpha occur in it?",
-        **formula("sink scaled", also=(("sink scaled", "alpha on dlogits"),)),
+        **formula("sink scaled", also=(("sink scaled", "alpha on dlogits"), ("sink scaled", OWN))),
     ),
     "the sink is in base 2": Mistake(
         "The sink's weight is 2^logit where it must be e^logit: the scores carry log2 e, and the logit does "
         "not.",
         "In which base is the number that your maximum begins with, and in which are the scores?",
-        **formula("sink in base 2"),
+        **formula("sink in base 2", also=(("sink in base 2", OWN),)),
     ),
     "a sink of 0": Mistake(
         "Every row has a sink, and its logit is 0 whatever is in the tensor: the sum begins with 1, the "
         "maximum with 0.",
         "Which number is exp(logit − m) for m = logit, and which for m = 0?",
-        **formula("a sink of 0"),
+        **formula("a sink of 0", also=(("a sink of 0", OWN),)),
     ),
     "the sink of the first head": Mistake(
         "All heads take the logit of the first one.",
         "At which address does the logit of head h lie?",
-        **formula("the first head's sink"),
+        **formula("the first head's sink", also=(("the first head's sink", OWN),)),
+    ),
+    "no sink": Mistake(
+        "O and LSE are those of attention without a sink: the rows of P sum to 1.",
+        "A row begins with a maximum and a sum. What does the first tile's rescaling leave of that sum?",
+        **formula("no sink", also=(("no sink", OWN),)),
     ),
     "dlogits has the wrong sign": Mistake(
         "The gradient of the logits has the right size and the opposite sign.",

@@ -25,7 +25,7 @@ MISTAKES = {
         "Every tile drops the same weights: the numbers that Philox is asked for are counted from the "
         "tile's first query and key.",
         f"{ASK} Which i and j does it mean, for the second tile?",
-        **formula(TILE_OFFSETS, also=((TILE_OFFSETS, "heads alike"),)),
+        **formula(TILE_OFFSETS, also=((TILE_OFFSETS, "heads alike"), (TILE_OFFSETS, "heads a tile apart"))),
     ),
     "every head drops the same weights": Mistake(
         "The same weights are dropped in every head: b · H + h does not enter the numbers.",
@@ -104,12 +104,23 @@ MISTAKES = {
     "dP without the gaps": Mistake(
         "dP = dO Vᵀ is used as it is: weights that were dropped get a gradient as if they had met V.",
         "W = P ∘ M / (1 − p): what is dP where M is 0?",
-        **formula("dP not masked"),
+        **formula("dP not masked", also=(("dP not masked", "dP not scaled"),)),
     ),
     "dV without the gaps": Mistake(
         "dV is made of P without gaps: V's rows get a share of weights that they never met.",
         "O = W V, so dV = Wᵀ dO: what is W?",
-        **formula("dV not masked"),
+        **formula("dV not masked", also=(("dV not masked", "dV not scaled"),)),
+    ),
+    "no dropout in the backward pass": Mistake(
+        "O has gaps, and the gradients are those of attention without any: dV is made of P, and dP is dO Vᵀ.",
+        "O = W V with W = P ∘ M / (1 − p): which two products of the backward pass have W in them, or come "
+        "from it?",
+        **formula("dP not masked", "dP not scaled", "dV not masked", "dV not scaled"),
+    ),
+    "scores dropped, not weights": Mistake(
+        "Scores are dropped before the softmax: a score of 0 still gets a weight, and LSE is another.",
+        "Dropout comes after the softmax. Which of your lines sees S, and which P?",
+        **formula("scores dropped", also=(("scores dropped", "and their gradient"),)),
     ),
     "delta dropped too": Mistake(
         "Where a weight was dropped, dS is 0. It is −P delta there: a dropped weight still takes its share "

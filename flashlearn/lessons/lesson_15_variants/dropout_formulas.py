@@ -49,7 +49,10 @@ def dropout_attention(
     s = scores(Q, K, alpha, order)
     keep = _kept(s, p, seed, faults, tile)
     again = _kept(s, p, seed + ("another seed" in faults), faults | _turned(faults), tile)
-    scale = _scale(p, faults)
+    scale, of_scores = _scale(p, faults), 1.0
+    if "scores dropped" in faults:
+        of_scores = keep * scale
+        s, keep, again, scale = s * of_scores, torch.ones_like(s), torch.ones_like(s), 1.0
     m = s.amax(-1, keepdim=True)
     e = (s - m).exp()
     total = (e * keep if "l of what is kept" in faults else e).sum(-1, keepdim=True)
@@ -70,7 +73,7 @@ def dropout_attention(
         ds = ds * again
     if "delta scaled" in faults:
         ds = weights * (dp - scale * delta)
-    ds = narrow(ds)
+    ds = narrow(ds * of_scores if "and their gradient" in faults else ds)
     return o, lse.squeeze(-1), (alpha * ds @ K).to(q.dtype), (alpha * ds.mT @ Q).to(k.dtype), dv.to(v.dtype)
 
 
@@ -110,7 +113,9 @@ def _kept(s: Tensor, p: float, seed: int, faults: Faults, tile: Tile) -> Tensor:
     head = torch.arange(B * H, device=s.device).view(B, H, 1, 1) * S_q * S_k
     if TILE_OFFSETS in faults:
         inside = (i % tile[0]) * tile[1] + j % tile[1]
-        at = inside.expand(B, H, S_q, S_k) if "heads alike" in faults else head + inside
+        area = tile[0] * tile[1] if "heads a tile apart" in faults else S_q * S_k
+        at = inside + (0 if "heads alike" in faults else head // (S_q * S_k) * area)
+        at = at.expand(B, H, S_q, S_k)
     elif "heads alike" in faults:
         at = (i * S_k + j).expand(B, H, S_q, S_k)
     elif "batches alike" in faults:

@@ -1,5 +1,11 @@
 # part: a text that answers change
 
+from torch import Tensor
+
+from flashlearn.kernels.delta import delta_preprocess
+from flashlearn.kernels.hooked_backward import hooked_backward
+from flashlearn.kernels.hooked_forward import hooked_forward
+from flashlearn.kernels.hooks import Hooks, causal_keys, causal_mask, causal_queries
 from flashlearn.kernels.dropout_attention import kept_weights
 from flashlearn.kernels.sink_attention import sink_gradient_kernel, sink_start
 from flashlearn.kernels.variants import (

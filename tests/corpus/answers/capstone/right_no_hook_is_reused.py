@@ -1,6 +1,14 @@
 # label: right
 # title: every hook written out
 
+from torch import Tensor
+
+from flashlearn.kernels.delta import delta_preprocess
+from flashlearn.kernels.hooked_backward import hooked_backward
+from flashlearn.kernels.hooked_forward import hooked_forward
+from flashlearn.kernels.hooks import Hooks, causal_keys, causal_mask, causal_queries
+
+
 @triton.jit
 def sees(b, h, i, j, n, m, e):
     at = i + m - n

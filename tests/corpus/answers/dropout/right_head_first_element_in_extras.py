@@ -1,6 +1,14 @@
 # label: right
 # title: numbers counted from the head's first one
 
+from torch import Tensor
+
+from flashlearn.kernels.delta import delta_preprocess
+from flashlearn.kernels.hooked_backward import hooked_backward
+from flashlearn.kernels.hooked_forward import hooked_forward
+from flashlearn.kernels.hooks import Hooks, causal_keys, causal_mask, causal_queries
+
+
 @triton.jit
 def mine(w, batch, head, row, col, nq, nk, stuff):
     heads = stuff[0]

@@ -1,6 +1,14 @@
 # label: right
 # title: a program per block of queries, atomics
 
+from torch import Tensor
+
+from flashlearn.kernels.delta import delta_preprocess
+from flashlearn.kernels.hooked_backward import hooked_backward
+from flashlearn.kernels.hooked_forward import hooked_forward
+from flashlearn.kernels.hooks import Hooks, causal_keys, causal_mask, causal_queries
+
+
 @triton.jit
 def begin(b, h, extras):
     z = tl.load(extras[0] + h)

@@ -1,6 +1,14 @@
 # label: right
 # title: no list: each program looks for its block
 
+from torch import Tensor
+
+from flashlearn.kernels.delta import delta_preprocess
+from flashlearn.kernels.hooked_backward import hooked_backward
+from flashlearn.kernels.hooked_forward import hooked_forward
+from flashlearn.kernels.hooks import Hooks, causal_keys, causal_mask, causal_queries
+
+
 @triton.jit
 def place_of(cu_ptr, n, sequences, BLOCK):
     first = 0

@@ -19,6 +19,7 @@ from flashlearn.kernels.hooks import Hooks, causal_keys, causal_mask, causal_que
 
 __all__ = ["alibi", "gqa", "sliding_window", "softcap"]
 
+
 @triton.jit
 def group_key_head(h, H, H_k):
     # the head of K and V that head h of Q meets
@@ -76,7 +77,9 @@ def window_queries(first, last, S_q, S_k, extras):
     ### END SOLUTION
 
 
-def sliding_window(q: Tensor, k: Tensor, v: Tensor, do: Tensor, window: int, alpha: float) -> tuple[Tensor, ...]:
+def sliding_window(
+    q: Tensor, k: Tensor, v: Tensor, do: Tensor, window: int, alpha: float
+) -> tuple[Tensor, ...]:
     """Both passes where query i sees the keys i + S_k − S_q − window < j ≤ i + S_k − S_q."""
     hooks = Hooks(mask=window_mask, keys=window_keys, queries=window_queries, extras=(window,))
     o, lse = hooked_forward(q, k, v, alpha, hooks)

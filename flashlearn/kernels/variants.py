@@ -3,8 +3,9 @@
     >>> o, lse, dq, dk, dv = sliding_window(q, k, v, do, window=128, alpha=0.25)
 
 Each function runs both passes and returns (o, lse, dq, dk, dv). Tensors are [B, H, S, D] as for
-`hooked_forward`; `do` is the derivative of the loss by O. Causal masks are aligned bottom-right: query i is at
-the place of key i + S_k − S_q. The lines between BEGIN and END SOLUTION are lesson 15's exercises.
+`hooked_forward`; `do` is the derivative of the loss by O. Causal masks are aligned bottom-right: query i is
+at the place of key i + S_k − S_q. The lines between BEGIN and END SOLUTION are lesson 15's
+exercises.
 """
 
 from __future__ import annotations

@@ -3,8 +3,9 @@
     >>> o, lse, dq, dk, dv = sliding_window(q, k, v, do, window=128, alpha=0.25)
 
 Each function runs both passes and returns (o, lse, dq, dk, dv). Tensors are [B, H, S, D] as for
-`hooked_forward`; `do` is the derivative of the loss by O. Causal masks are aligned bottom-right: query i is at
-the place of key i + S_k − S_q. The lines between BEGIN and END SOLUTION are lesson 15's exercises.
+`hooked_forward`; `do` is the derivative of the loss by O. Causal masks are aligned bottom-right: query i is
+at the place of key i + S_k − S_q. The lines between BEGIN and END SOLUTION are lesson 15's
+exercises.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from flashlearn.kernels.hooked_forward import hooked_forward
 from flashlearn.kernels.hooks import Hooks, causal_keys, causal_mask, causal_queries
 
 __all__ = ["alibi", "gqa", "sliding_window", "softcap"]
+
 
 @triton.jit
 def group_key_head(h, H, H_k):
@@ -76,7 +78,9 @@ def window_queries(first, last, S_q, S_k, extras):
     ### END SOLUTION
 
 
-def sliding_window(q: Tensor, k: Tensor, v: Tensor, do: Tensor, window: int, alpha: float) -> tuple[Tensor, ...]:
+def sliding_window(
+    q: Tensor, k: Tensor, v: Tensor, do: Tensor, window: int, alpha: float
+) -> tuple[Tensor, ...]:
     """Both passes where query i sees the keys i + S_k − S_q − window < j ≤ i + S_k − S_q."""
     hooks = Hooks(mask=window_mask, keys=window_keys, queries=window_queries, extras=(window,))
     o, lse = hooked_forward(q, k, v, alpha, hooks)

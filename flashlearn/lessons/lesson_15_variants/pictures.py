@@ -79,7 +79,9 @@ def heads(H_k: int, H: int = 8) -> Picture:
     axes.set(xlim=(-0.1, H + 0.1), ylim=(3.1, -0.1), xticks=[], aspect="equal")
     axes.set_yticks([0.5, 2.5], ["heads of Q", "heads of K and V"])
     axes.set_xlabel(f"{group} head{'s' if group > 1 else ''} of Q for each head of K and V")
-    return Picture(figure, f"{H} heads of Q share {H_k} heads of K and V, {group} adjacent ones each.")
+    return Picture(
+        figure, f"H = {H} heads of Q, H_k = {H_k} of K and V: {group} adjacent heads of Q for each of these."
+    )
 
 
 def tiles_of(S_q: int, S_k: int, window: int | None, block: int) -> tuple[torch.Tensor, torch.Tensor]:

@@ -53,6 +53,12 @@ MISTAKES = {
         "tanh′ = 1 − tanh². Of which number is it the tanh, and is your s that tanh times cap?",
         **formula("slope in the derivative"),
     ),
+    "no derivative of the cap": Mistake(
+        "The derivative of the cap is missing: dQ and dK are those of a score that is not capped, with the P of "
+        "one that is.",
+        "dS is the loss's derivative by the capped score. Which factor leads on to x?",
+        **formula("no derivative of the cap"),
+    ),
     "numbers counted within the sequence": Mistake(
         "Dropout counts its numbers within each sequence, not over packed rows and columns.",
         "A weight's number is (h · T_q + row) · T_k + column: which of the four counts packed rows?",

@@ -54,8 +54,8 @@ MISTAKES = {
         **formula("slope in the derivative"),
     ),
     "no derivative of the cap": Mistake(
-        "The derivative of the cap is missing: dQ and dK are those of a score that is not capped, with the P of "
-        "one that is.",
+        "The derivative of the cap is missing: dQ and dK are those of a score that is not capped, with the "
+        "P of one that is.",
         "dS is the loss's derivative by the capped score. Which factor leads on to x?",
         **formula("no derivative of the cap"),
     ),

@@ -5,11 +5,11 @@
     >>> dq, dk, dv = hooked_backward(q, k, v, o, do, lse, alpha, hooks)
 
 A hook is a `@triton.jit` function, and a compile-time constant of the kernel that calls it: the compiler puts
-its body where the call is, so a hook that changes nothing costs nothing. FlexAttention (Dong et al., 2024)
-has two such hooks, for the score and the mask; here the tiles to visit, the heads, the weights and the place
-of a sequence are hooks as well. They are given `i`, a tile's queries as a column, and `j`, its keys as a row,
-both counted from the sequence's first; the b and h of the queries; S_q and S_k; and `extras`, a tuple of
-numbers and tensors that only hooks read.
+its body where the call is, so it costs what its lines cost. FlexAttention (Dong et al., 2024) has two such
+hooks, for the score and the mask; here the tiles to visit, the heads, the weights and the place of a sequence
+are hooks as well. They are given `i`, a tile's queries as a column, and `j`, its keys as a row, both counted
+from the sequence's first; the b and h of the queries; S_q and S_k; and `extras`, a tuple of numbers and
+tensors that only hooks read.
 """
 
 from __future__ import annotations

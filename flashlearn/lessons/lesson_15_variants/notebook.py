@@ -88,10 +88,10 @@ pictures.hooks_in_place()
 # | `key_head(h, …)` | which head of K and V head `h` of Q reads | `h` |
 # | `query_heads(h_k, …)` | which heads of Q read head `h_k`, as a range | `h_k, h_k + 1, 1` |
 #
-# Three more, `weights`, `start` and `sequence`, belong to the second half. A hook is a `@triton.jit` function that is
-# handed over as a `tl.constexpr`, as the flag in section 13 of lesson 06 was: the compiler inserts its body where the
-# kernel calls it. `i` is a column of queries, `j` a row of keys, so a mask is one line, `j <= i + S_k - S_q`. What a
-# hook needs besides, a window or a cap, travels in a tuple, `extras`.
+# A few more belong to the second half, `weights` of P among them. A hook is a `@triton.jit` function that is handed
+# over as a `tl.constexpr`, as the flag in section 13 of lesson 06 was: the compiler inserts its body where the kernel
+# calls it. `i` is a column of queries, `j` a row of keys, so a mask is one line, `j <= i + S_k - S_q`. What a hook needs
+# besides, a window or a cap, travels in a tuple, `extras`.
 #
 # PyTorch's FlexAttention (Dong et al., 2024) is built on the same idea, with one hook for the score and one for the
 # mask. It finds the derivative of the score itself; here you derive it. A kernel with hooks must be the kernel that it
@@ -118,9 +118,8 @@ for name, now, then in zip(
     assert torch.equal(now, then)
 
 # %% [markdown]
-# And what does a hook cost? A function call on a GPU would save registers and jump. **Predict** whether there are
-# calls in the machine's instructions, and whether the forward kernel of plain attention has more of them than with a
-# causal mask.
+# And what does a hook cost? A function call on a GPU would save registers and jump. **Predict** whether the compiled
+# forward kernel has calls, and whether a kernel for all keys has more or fewer instructions than a causal one.
 
 
 # %%
@@ -148,8 +147,7 @@ assert len(compiled["plain"]) < len(compiled["causal"])
 # %% [markdown]
 # <details><summary><b>What to notice</b></summary>
 #
-# - Equal bit by bit, since the same operations run in the same order. A hook that answers as plain attention does adds
-#   none.
+# - Equal bit by bit, since the same operations run in the same order.
 # - There is no call: the hook's lines are the kernel's lines after compiling. Each set of hooks makes a kernel of its
 #   own, compiled at its first launch, as with any constant.
 # - So "one pair, not ten kernels" is about source text. What you fix in the pair is fixed in every variant.
@@ -269,8 +267,8 @@ assert counts["dK, dV"]["k"] * 4 == own["dK, dV"]["k"]
 # %% [markdown]
 # ## 3 · A window
 #
-# In a *sliding window* of $W$ a query sees the last $W$ keys up to its own place, itself included (Beltagy et al.,
-# 2020). With $s = S_k - S_q$, query $i$ is at the place of key $i + s$, and it sees
+# In a *sliding window* of $W$ a query sees the last $W$ keys up to its own place, itself included (the causal form of
+# Beltagy et al., *Longformer*, 2020). With $s = S_k - S_q$, query $i$ is at the place of key $i + s$, and it sees
 #
 # $$i + s - W < j \le i + s .$$
 #
@@ -436,8 +434,8 @@ assert math.exp(-50) < torch.finfo(torch.float32).eps
 # <details><summary><b>What to notice</b></summary>
 #
 # - $\tanh(-\infty)$ is $-1$, so the cap brings every hidden key back with score $-\mathrm{cap}$.
-# - With Gemma's cap of 50 the weight is $10^{-22}$: no comparison of results sees it. Tests that are to find
-#   this mistake have a small cap. Those of the check begin at 2.
+# - With Gemma's cap of 50 the weight is $10^{-22}$: no comparison of ordinary results sees it. Tests that are to find
+#   this mistake need a small cap. Those of the check begin at 2.
 #
 # </details>
 #

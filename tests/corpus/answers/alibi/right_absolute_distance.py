@@ -1,6 +1,11 @@
 # label: right
 # title: the absolute distance in floats, with the slope negated in the launcher
 
+from flashlearn.kernels.hooked_backward import hooked_backward
+from flashlearn.kernels.hooked_forward import hooked_forward
+from flashlearn.kernels.hooks import Hooks, causal_keys, causal_mask, causal_queries
+
+
 @triton.jit
 def score(x, b, h, i, j, S_q, S_k, extras):
     apart = tl.abs(j - (i + (S_k - S_q))).to(tl.float32)

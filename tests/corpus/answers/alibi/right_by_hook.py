@@ -1,6 +1,11 @@
 # label: right
 # title: slope times distance, taken off
 
+from flashlearn.kernels.hooked_backward import hooked_backward
+from flashlearn.kernels.hooked_forward import hooked_forward
+from flashlearn.kernels.hooks import Hooks, causal_keys, causal_mask, causal_queries
+
+
 @triton.jit
 def nearer_is_better(x, b, h, i, j, S_q, S_k, extras):
     slope = tl.load(extras[0] + h)

@@ -1,6 +1,11 @@
 # label: right
 # title: two hooks, the group's size computed in each
 
+from flashlearn.kernels.hooked_backward import hooked_backward
+from flashlearn.kernels.hooked_forward import hooked_forward
+from flashlearn.kernels.hooks import Hooks, causal_keys, causal_mask, causal_queries
+
+
 @triton.jit
 def head_of_keys(h, H, H_k):
     size = H // H_k

@@ -2,6 +2,11 @@
 # title: a group is one head with as many times the queries
 # says: The heads of a group stand one below the other, so no hook is needed.
 
+from flashlearn.kernels.hooked_backward import hooked_backward
+from flashlearn.kernels.hooked_forward import hooked_forward
+from flashlearn.kernels.hooks import Hooks, causal_keys, causal_mask, causal_queries
+
+
 def gqa(q, k, v, do, alpha):
     B, H, S_q, D = q.shape
     H_k = k.shape[1]

@@ -1,6 +1,11 @@
 # label: right
 # title: the head by a product and a division, the heads from the back
 
+from flashlearn.kernels.hooked_backward import hooked_backward
+from flashlearn.kernels.hooked_forward import hooked_forward
+from flashlearn.kernels.hooks import Hooks, causal_keys, causal_mask, causal_queries
+
+
 @triton.jit
 def key_head(h, H, H_k):
     return h * H_k // H

@@ -1,6 +1,11 @@
 # label: right
 # title: distance from the own place, ranges with both bounds
 
+from flashlearn.kernels.hooked_backward import hooked_backward
+from flashlearn.kernels.hooked_forward import hooked_forward
+from flashlearn.kernels.hooks import Hooks, causal_keys, causal_mask, causal_queries
+
+
 @triton.jit
 def in_window(b, h, i, j, S_q, S_k, extras):
     distance = i + (S_k - S_q) - j

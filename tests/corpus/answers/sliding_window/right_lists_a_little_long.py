@@ -1,6 +1,11 @@
 # label: right
 # title: lists that round outwards by a block, mask as two comparisons
 
+from flashlearn.kernels.hooked_backward import hooked_backward
+from flashlearn.kernels.hooked_forward import hooked_forward
+from flashlearn.kernels.hooks import Hooks, causal_keys, causal_mask, causal_queries
+
+
 @triton.jit
 def mask(b, h, i, j, S_q, S_k, extras):
     place = S_k - S_q + i

@@ -1,6 +1,9 @@
 # label: right
 # title: libdevice's tanh, twice
 
+from flashlearn.kernels.hooked_backward import hooked_backward
+from flashlearn.kernels.hooked_forward import hooked_forward
+from flashlearn.kernels.hooks import Hooks, causal_keys, causal_mask, causal_queries
 from triton.language.extra import libdevice
 
 

@@ -1,6 +1,11 @@
 # label: right
 # title: tanh by the sigmoid, the derivative from s
 
+from flashlearn.kernels.hooked_backward import hooked_backward
+from flashlearn.kernels.hooked_forward import hooked_forward
+from flashlearn.kernels.hooks import Hooks, causal_keys, causal_mask, causal_queries
+
+
 @triton.jit
 def score(x, b, h, i, j, S_q, S_k, extras):
     half = tl.sigmoid(2 * x / extras[0])

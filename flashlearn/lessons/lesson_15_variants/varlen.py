@@ -128,16 +128,24 @@ def borders(lengths: Sequence[int]) -> Tensor:
 
 def varlen_inputs(case: Case, generator: torch.Generator) -> Inputs:
     """q, do [1, H, T_q, D], k, v [1, H, T_k, D], cu_seqlens_q, cu_seqlens_k, causal, alpha."""
-    sizes, (of_q, of_k) = case.sizes, map(borders, lengths_of(case))
+    sizes, (lengths_q, lengths_k) = case.sizes, lengths_of(case)
 
-    def draw(total: Tensor) -> Tensor:
-        shape = (1, sizes["H"], int(total), sizes["D"])
+    def draw(lengths: Sequence[int]) -> Tensor:
+        shape = (1, sizes["H"], sum(lengths), sizes["D"])
         x = (case.magnitude * torch.randn(shape, generator=generator)).to(case.dtype)
         return x if case.layout == "contiguous" else x.transpose(1, 2).contiguous().transpose(1, 2)
 
-    q, k, v, do = (draw(total) for total in (of_q[-1], of_k[-1], of_k[-1], of_q[-1]))
-    tensors = {"q": q, "k": k, "v": v, "do": do, "cu_seqlens_q": of_q, "cu_seqlens_k": of_k}
-    return {**tensors, "causal": bool(sizes["causal"]), "alpha": 1 / math.sqrt(sizes["D"])}
+    q, k, v, do = (draw(lengths) for lengths in (lengths_q, lengths_k, lengths_k, lengths_q))
+    cuts = {"cu_seqlens_q": borders(lengths_q), "cu_seqlens_k": borders(lengths_k)}
+    return {
+        "q": q,
+        "k": k,
+        "v": v,
+        "do": do,
+        **cuts,
+        "causal": bool(sizes["causal"]),
+        "alpha": 1 / math.sqrt(sizes["D"]),
+    }
 
 
 def visible_pairs(inputs: Inputs, window: int = 0) -> float:

@@ -22,8 +22,8 @@ from flashlearn.lessons.shared.faulty_formulas.faults import faulty_formula
 
 formula = faulty_formula(sink_attention)
 
-LARGE, SMALL = "logits near 120", "logits near −3"
-"""exp(120) overflows in fp32. Rows of scores around 0 keep nothing beside such a sink, and LSE is 120."""
+LARGE, SMALL = "a logit near 120", "logits near −3"
+"""exp(120) overflows in fp32. The first head's rows keep nothing beside such a sink, and LSE is its logit."""
 
 ROW = "What are the maximum and the sum of a row that has seen its sink and no key yet?"
 
@@ -133,7 +133,9 @@ def sink_inputs(case: Case, generator: torch.Generator) -> Inputs:
     given = forward_inputs(case, generator)
     sizes = case.sizes
     do = torch.randn(sizes["B"], sizes["H"], sizes["S_q"], sizes["D"], generator=generator)
-    logits = torch.randn(sizes["H"], generator=generator) + {LARGE: 120.0, SMALL: -3.0}.get(case.data, 2.0)
+    logits = torch.randn(sizes["H"], generator=generator) + (-3.0 if case.data == SMALL else 2.0)
+    if case.data == LARGE:
+        logits[0] += 120.0
     tensors = {name: given[name] for name in "qkv"}
     return {**tensors, "do": do.to(given["q"].dtype), "logits": logits, "alpha": given["alpha"]}
 

@@ -679,7 +679,7 @@ ragged_pictures.padded_and_packed(lengths)
 # %% [markdown]
 # *Packed*, sequences lie one after another in a single batch, $[1, H, T, D]$ with $T = \sum_b S_b$, and a tensor of
 # borders says where each begins: `cu_seqlens` (cumulative sequence lengths), here `[0, 37, 42, 102, 122]`. Libraries
-# call such calls *varlen*. Queries and keys have borders of their own, since $S_q$ and $S_k$ may differ.
+# call this *varlen*. Queries and keys have borders of their own, since $S_q$ and $S_k$ may differ.
 #
 # There is nothing to derive. Under a mask that shows each query its own sequence alone, the batch is one long sequence,
 # and every row's softmax is that of its own sequence, forward and backward:
@@ -1099,7 +1099,7 @@ print(
 # ### Exercise: `capstone` · stretch
 #
 # The cell begins with your own hooks. Its stubs are one way to put them together; you may replace all of it, the pair of
-# kernels included. What is judged: O, LSE and five gradients, in declared cases and then in **hidden draws** of shapes
+# kernels included. What is judged: O, LSE and four gradients, in declared cases and then in **hidden draws** of shapes
 # and features, new in every check. Then it is timed.
 
 # %% exercise="capstone"
@@ -1196,3 +1196,7 @@ leaderboard.enter(flashlearn.use("capstone", capstone), "hooks, put together")
 # write.*
 #
 # ### What comes next
+#
+# This is the last lesson. What it takes to change the attention of a model is in your notebooks: derive it, write it as
+# a hook, compare both passes with fp64, and measure. `flashlearn status --all` shows what you left out on the way, and
+# `flashlearn bench` times the course's kernels beside torch's on your GPU.

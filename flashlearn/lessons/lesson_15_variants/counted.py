@@ -10,9 +10,9 @@ from collections import defaultdict
 from collections.abc import Callable
 from typing import Any
 
-import flashlearn
 from flashlearn.interpreter.address_space import Access
 from flashlearn.interpreter.observer import LaunchStart, Observer
+from flashlearn.interpreter.route import observing
 
 PARTS = {"hooked_forward_kernel": "forward", "hooked_dq_kernel": "dQ", "hooked_dkv_kernel": "dK, dV"}
 """What the kernels of the pair compute, by their names."""
@@ -37,6 +37,6 @@ class Loads(Observer):
 def loaded(function: Callable, *arguments: Any) -> dict[str, dict[str, int]]:
     """Bytes that the forward pass, dQ and dK, dV request, by tensor."""
     loads = Loads()
-    with flashlearn.observing(observers=(loads,)):
+    with observing(observers=(loads,)):
         function(*arguments)
     return {PARTS[kernel]: dict(found) for kernel, found in loads.bytes.items() if kernel in PARTS}

@@ -612,16 +612,23 @@ flashlearn.check("alibi", alibi)
 
 
 # %%
+cap_score, cap_gradient, prefer_near = (
+    variants.capped_score,
+    variants.capped_gradient,
+    variants.score_with_distance,
+)
+
+
 @triton.jit
 def capped_with_distance(x, b, h, i, j, S_q, S_k, extras):
-    s = variants.capped_score(x, b, h, i, j, S_q, S_k, (extras[1],))
-    return variants.score_with_distance(s, b, h, i, j, S_q, S_k, (extras[2],))
+    s = cap_score(x, b, h, i, j, S_q, S_k, (extras[1],))
+    return prefer_near(s, b, h, i, j, S_q, S_k, (extras[2],))
 
 
 @triton.jit
 def capped_with_distance_gradient(ds, x, s, b, h, i, j, S_q, S_k, extras):
-    s = variants.capped_score(x, b, h, i, j, S_q, S_k, (extras[1],))  # before the distance came in
-    return variants.capped_gradient(ds, x, s, b, h, i, j, S_q, S_k, (extras[1],))
+    s = cap_score(x, b, h, i, j, S_q, S_k, (extras[1],))  # before the distance was taken off
+    return cap_gradient(ds, x, s, b, h, i, j, S_q, S_k, (extras[1],))
 
 
 q, do = (torch.randn(1, 4, 50, 16, generator=generator).to(DEVICE) for _ in range(2))

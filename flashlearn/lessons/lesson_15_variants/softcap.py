@@ -59,6 +59,8 @@ DERIVATIVES: dict[str, Callable[[Tensor, float], Tensor]] = {
     "clamped": lambda x, cap: (x.abs() < cap).to(x.dtype),
 }
 AFTER_THE_MASK = "capped after the mask"
+FROM_S = "derivative from the wrong s"
+"""1 − (s / cap)², which is right for a right s."""
 
 
 @tiled(frozenset({AFTER_THE_MASK}))
@@ -77,7 +79,8 @@ def faulty_cap(
 
     def derivative(x: Tensor) -> Tensor:
         of = next((DERIVATIVES[fault] for fault in faults if fault in DERIVATIVES), None)
-        found = 1 - torch.tanh(x / cap) ** 2 if of is None else of(x, cap)
+        tanh = score(x) / cap if FROM_S in faults else torch.tanh(x / cap)
+        found = 1 - tanh**2 if of is None else of(x, cap)
         return torch.where(seen, found, 0.0)
 
     visible = seen
@@ -153,22 +156,22 @@ MISTAKES = {
     "no cap": Mistake(
         "The scores are not capped at all.",
         "Does the kernel call your hook?",
-        **formula("no cap", "no derivative", also=("no cap",)),
+        **formula("no cap", "no derivative", also=("no cap", ("no cap", FROM_S))),
     ),
     "alpha after the cap": Mistake(
         "q · k was capped, and then multiplied by alpha: the scores then end at alpha · cap.",
         "The cap is the bound of the scores that the softmax gets. Where does alpha belong?",
-        **formula("alpha after the cap"),
+        **formula("alpha after the cap", also=(("alpha after the cap", FROM_S),)),
     ),
     "cap is missing in front": Mistake(
         "The scores are tanh(x / cap), between −1 and 1: the factor cap in front is missing.",
         "For small x the capped score is x. Is it?",
-        **formula("not multiplied"),
+        **formula("not multiplied", also=(("not multiplied", FROM_S),)),
     ),
     "x is not divided by cap": Mistake(
         "The scores are cap · tanh(x): x was not divided by cap.",
         "For small x the capped score is x. Is it?",
-        **formula("not divided"),
+        **formula("not divided", also=(("not divided", FROM_S),)),
     ),
     "a hard cap": Mistake(
         "The scores are clamped to −cap … cap, which is not the soft cap.",

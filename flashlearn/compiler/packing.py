@@ -58,7 +58,7 @@ def pack(launch: Launch) -> dict[str, Packed]:
     if launch.unshippable:
         raise PackingError(launch.unshippable)
     taken = next((name for name, kind in launch.signature.items() if kind == TUPLE), "")
-    if taken:
+    if taken and launch.specialised is None:
         raise PackingError(
             f"{taken} of {launch.name} is a tuple: no figures are available for such launches."
         )
@@ -90,7 +90,27 @@ def pack(launch: Launch) -> dict[str, Packed]:
         "constexprs": constexprs,
         "options": {k: v for k, v in launch.options.items() if isinstance(v, bool | int | float | str)},
         "divisible": sorted(getattr(launch, "divisible", ())),
+        "tuples": {name: _tuple(launch, name, functions, seen) for name in _tuples_of(launch)},
     }
+
+
+def _tuples_of(launch: Launch) -> list[str]:
+    """The parameters that were given a tuple; the rest of a launch is known by name alone."""
+    return [name for name, kind in launch.signature.items() if kind == TUPLE]
+
+
+def _tuple(launch: Launch, name: str, functions: _Functions, seen: dict[int, int]) -> dict[str, Packed]:
+    """The types inside a tuple as triton binds them, and, by their paths in it, its constants and what is
+    divisible by 16."""
+    bound = launch.specialised
+    index = list(bound.signature).index(name)
+    constants = [
+        [path[1:], _value(value, functions, seen)]
+        for path, value in bound.constexprs.items()
+        if path[0] == index
+    ]
+    divisible = [path[1:] for path, found in bound.attributes.items() if path[0] == index and found]
+    return {"types": bound.signature[name], "constants": constants, "divisible": divisible}
 
 
 def describe(job: dict[str, Any]) -> dict[str, str]:

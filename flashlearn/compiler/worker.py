@@ -217,11 +217,15 @@ def _compile(made: Shipment, job: dict[str, Any], target: int) -> dict[str, Any]
         signature[name] = "constexpr" if name in constexprs else job["signature"][name]
         if name in job["divisible"] and name not in constexprs:
             attributes[(index,)] = BaseBackend.parse_attr("D")
+    constants = {(kernel.arg_names.index(k),): v for k, v in constexprs.items()}
+    for name, parts in job.get("tuples", {}).items():
+        index = kernel.arg_names.index(name)
+        signature[name] = _types(parts["types"])
+        constants |= {(index, *path): unpack(value, made) for path, value in parts["constants"]}
+        attributes |= {(index, *path): BaseBackend.parse_attr("D") for path in parts["divisible"]}
     if job.get("gluon"):
         from triton.experimental.gluon._runtime import GluonASTSource as ASTSource
-    source = ASTSource(
-        kernel, signature, {(kernel.arg_names.index(k),): v for k, v in constexprs.items()}, attributes
-    )
+    source = ASTSource(kernel, signature, constants, attributes)
     compiled = triton.compile(source, target=GPUTarget("cuda", target, 32), options=dict(job["options"]))
     usage = _usage(compiled.asm["cubin"])
     scarce = compiled.metadata.shared > PLENTY or re.search(r"\bREG:255|\bSTACK:[1-9]", usage)
@@ -237,6 +241,11 @@ def _compile(made: Shipment, job: dict[str, Any], target: int) -> dict[str, Any]
         ],
         "usage": usage,
     }
+
+
+def _types(kinds: Any) -> Any:
+    """The types inside a tuple, which JSON has made a list."""
+    return tuple(map(_types, kinds)) if isinstance(kinds, list) else kinds
 
 
 def _usage(cubin: bytes) -> str:

@@ -17,6 +17,7 @@ from collections.abc import Callable
 from types import FrameType, ModuleType
 from typing import Any
 
+from sympy import Basic
 from sympy.matrices.matrixbase import MatrixBase
 
 from flashlearn.later import types_of
@@ -263,8 +264,9 @@ def _unknown_name(error: NameError, frame: FrameType | None) -> str:
 
 
 def _unknown_attribute(error: AttributeError) -> str:
-    owner = type(error.obj)
-    if isinstance(error.obj, sp.Basic | MatrixBase) and hasattr(torch.Tensor, error.name or ""):
+    owner, torch = type(error.obj), sys.modules.get("torch")
+    of_torch = torch is not None and hasattr(torch.Tensor, error.name or "")
+    if of_torch and isinstance(error.obj, Basic | MatrixBase):
         what = "matrix" if isinstance(error.obj, MatrixBase) else "expression"
         instead = f"; {INSTEAD[error.name]}" if what == "matrix" and error.name in INSTEAD else ""
         return f".{error.name} belongs to torch's tensors, and here is a {what} of sympy's{instead}."

@@ -99,13 +99,13 @@ def _tuples_of(launch: Launch) -> list[str]:
     return [name for name, kind in launch.signature.items() if kind == TUPLE]
 
 
-def _tuple(launch: Launch, name: str, functions: _Functions, seen: dict[int, int]) -> dict[str, Packed]:
+def _tuple(launch: Launch, name: str, functions: PackedFunctions, seen: dict[int, int]) -> dict[str, Packed]:
     """The types inside a tuple as triton binds them, and, by their paths in it, its constants and what is
     divisible by 16."""
     bound = launch.specialised
     index = list(bound.signature).index(name)
     constants = [
-        [path[1:], _value(value, functions, seen)]
+        [path[1:], packed_value(value, functions, seen)]
         for path, value in bound.constexprs.items()
         if path[0] == index
     ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import os
+import warnings
 from collections.abc import Callable
 
 from flashlearn.checking import grade
@@ -53,7 +54,8 @@ def check(name: str, function: Callable, *, demo: bool = False) -> Report:
     exercise = find(name)
     failure_log.install()
     try:
-        with ProgressLine(exercise, silent=demo) as line:
+        with warnings.catch_warnings(), ProgressLine(exercise, silent=demo) as line:
+            warnings.filterwarnings("once", module="triton")  # not for each run of a kernel
             report = grade(exercise, Here(function, exercise), answers.earlier_answer, line.at)
     except KeyboardInterrupt:
         raise CheckStopped("Nothing was recorded.") from None

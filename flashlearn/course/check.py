@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import os
+import warnings
 from collections.abc import Callable
 
 from flashlearn.checking import grade
@@ -53,7 +54,9 @@ def check(name: str, function: Callable, *, demo: bool = False) -> Report:
     exercise = find(name)
     failure_log.install()
     try:
-        with ProgressLine(exercise, silent=demo) as line:
+        with warnings.catch_warnings(), ProgressLine(exercise, silent=demo) as line:
+            # triton's would come with each of a check's many launches
+            warnings.filterwarnings("ignore", message=".*is deprecated", module="triton")
             report = grade(exercise, Here(function, exercise), answers.earlier_answer, line.at)
     except KeyboardInterrupt:
         raise CheckStopped("Nothing was recorded.") from None

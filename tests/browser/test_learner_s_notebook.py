@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -107,6 +108,13 @@ def attempt(lab: Lab, exercise: str, answer: str) -> dict[str, float]:
     return lab.page.evaluate(PLACE, [verdict, ".fl-head"])
 
 
+def forward(name: str) -> str:
+    """An answer of the corpus, under the name that the check asks for."""
+    text = text_of(f"flash_forward/{name}")
+    launcher = re.findall(r"^def (\w+)", text, flags=re.MULTILINE)[-1]
+    return text if launcher == "flash_forward" else f"{text}\n\nflash_forward = {launcher}\n"
+
+
 def start(lab: Lab, notebook: str, exercise: str) -> None:
     """Open a lesson, run its imports, go to the exercise."""
     lab.open(notebook)
@@ -130,7 +138,7 @@ def test_the_verdict_of_a_long_cell_is_on_the_screen_after_ten_wrong_answers(
     for width, height, answers in SIZES if drawn == "jupyterlab" else SIZES[:1]:
         lab.page.set_viewport_size({"width": width, "height": height})
         for number, name in enumerate(answers if drawn == "jupyterlab" else answers[:4], 1):
-            seen = attempt(lab, "ex-flash_forward", text_of(f"flash_forward/{name}"))
+            seen = attempt(lab, "ex-flash_forward", forward(name))
             assert seen["top"] >= 0 and seen["bottom"] >= 0, f"{width} × {height}, answer {number}: {seen}"
 
 

@@ -1,7 +1,7 @@
 # label: wrong
 # title: scores are dropped, not weights
 # says: The hook is given to `score`: dropped scores become 0, and LSE is that of what is left.
-# names: one edit
+# names: one edit; scores dropped, not weights
 # base: _as_taught
 
 # --- replace

@@ -22,7 +22,7 @@ IDS = {
     "email": ("email", "email address", "sis login id"),
 }  # fmt: skip
 """Columns that have a platform's id of a student."""
-NOBODY = frozenset({"", "points possible", "student, test", "test student"})
+NO_STUDENTS = frozenset({"", "points possible", "student, test", "test student"})
 
 
 def read_roster(text: str) -> tuple[Student, ...]:
@@ -39,7 +39,7 @@ def read_roster(text: str) -> tuple[Student, ...]:
     for row in rows[1:]:
         cells = dict(zip(head, row, strict=False))
         name = " ".join(cells.get(column, "").strip() for column in columns).strip()
-        if name.casefold() not in NOBODY:
+        if name.casefold() not in NO_STUDENTS:
             found.append(Student(_in_order(name), _ids(cells)))
     return tuple(found)
 

@@ -218,7 +218,7 @@ def override(
         names = book.names()
         name = names.get(student, student)
         if name not in names.values():
-            raise CourseError(f"Nobody called {student!r} is in {db}: names are as in its report.")
+            raise CourseError(f"There is no student called {student!r} in {db}: names are as in its report.")
         assignment, _ = book.assignment()
         if exercise not in [one.name for one in assignment.exercises]:
             raise CourseError(unknown("exercise", exercise, [one.name for one in assignment.exercises]))

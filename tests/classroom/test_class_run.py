@@ -16,10 +16,11 @@ import pytest
 
 from flashlearn.classroom.class_run import RunSummary, grade_all
 from flashlearn.classroom.collecting.collect import collect, submissions
-from flashlearn.classroom.gradebook import Gradebook, Result, half_up
+from flashlearn.classroom.gradebook import Gradebook
 from flashlearn.classroom.handout import key_of
 from flashlearn.classroom.job import Grading, Job, failed, job_from, perform, read_outcome
 from flashlearn.classroom.records import SubmissionGrade
+from flashlearn.classroom.results import Result, half_up
 from flashlearn.classroom.whole_files import write_whole
 from flashlearn.classroom.workers.pool import Pool
 from flashlearn.course.files import CourseError

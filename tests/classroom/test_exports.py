@@ -16,7 +16,6 @@ import pytest
 from flashlearn.classroom.collecting.collect import Student
 from flashlearn.classroom.exports import json_results, tables
 from flashlearn.classroom.exports.classroom50 import classroom50, whole_points
-from flashlearn.classroom.gradebook import NotebookResult, Result, canonical, half_up
 from flashlearn.classroom.records import (
     AssignedExercise,
     Assignment,
@@ -24,6 +23,7 @@ from flashlearn.classroom.records import (
     Submission,
     SubmissionGrade,
 )
+from flashlearn.classroom.results import NotebookResult, Result, canonical, half_up
 from flashlearn.course.files import CourseError
 
 ASSIGNMENT = Assignment("Week 1", (AssignedExercise("one", "00", 2), AssignedExercise("two", "00", 2)), "1")

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from flashlearn.classroom.gradebook import Result
 from flashlearn.classroom.pages.feedback import Item, of
 from flashlearn.classroom.pages.formatting import fenced, in_markdown, visible
 from flashlearn.classroom.records import Assignment
+from flashlearn.classroom.results import Result
 
 
 def gradescope(result: Result, assignment: Assignment, titles: dict[str, str]) -> dict[str, Any]:

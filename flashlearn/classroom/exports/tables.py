@@ -18,10 +18,10 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from flashlearn.classroom.gradebook import Result, canonical
 from flashlearn.classroom.pages.feedback import as_fragment, of
 from flashlearn.classroom.pages.formatting import WORDS, number, visible
 from flashlearn.classroom.records import Assignment
+from flashlearn.classroom.results import Result, canonical
 from flashlearn.course.files import CourseError
 
 FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from flashlearn.classroom.gradebook import Gradebook, Result
+from flashlearn.classroom.gradebook import Gradebook
 from flashlearn.classroom.pages.formatting import (
     MARKS,
     WORDS,
@@ -26,6 +26,7 @@ from flashlearn.classroom.pages.formatting import (
     visible,
 )
 from flashlearn.classroom.records import Assignment, ExerciseGrade
+from flashlearn.classroom.results import Result
 from flashlearn.classroom.whole_files import write_whole
 from flashlearn.course.files import CourseError, reason
 

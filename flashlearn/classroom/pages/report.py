@@ -11,9 +11,10 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from flashlearn.classroom.gradebook import Gradebook, Result
+from flashlearn.classroom.gradebook import Gradebook
 from flashlearn.classroom.pages.formatting import number, template
 from flashlearn.classroom.records import AssignedExercise, ExerciseGrade
+from flashlearn.classroom.results import Result
 from flashlearn.classroom.similarity import Pair, alike
 from flashlearn.course import packaged_lessons
 from flashlearn.course.lesson_reader import EXERCISE_CELL

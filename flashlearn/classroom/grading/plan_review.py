@@ -103,7 +103,7 @@ def _objections(plan: LauncherPlan) -> Iterator[str]:
 
 
 def _is_ordinary(step: Operation) -> bool:
-    """Whether an operation makes, moves, counts, computes element by element or reduces; no other is needed."""
+    """Whether an operation makes, moves, counts, computes element by element or reduces."""
     packet = getattr(torch.ops.aten, step.name, None)
     operation = getattr(packet, step.overload or "default", None)
     if operation is None or step.name in ("set_", "resize_", "_local_scalar_dense"):

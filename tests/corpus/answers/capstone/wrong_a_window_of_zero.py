@@ -1,7 +1,7 @@
 # label: wrong
 # title: no window is a window of 0
 # says: A window of 0 is handed on as it is, so that no query of a causal case sees a key.
-# names: one edit; zero everywhere; vanishing
+# names: one edit; zero everywhere
 # base: _as_taught
 
 # --- replace

@@ -1,7 +1,7 @@
 # label: wrong
 # title: the cap's derivative at the finished score
 # says: The derivative of the cap is computed from s, which has the slope's share as well.
-# names: slope in the cap's derivative; one edit; two edits
+# names: slope in the cap's derivative; one edit
 # base: _as_taught
 
 # --- replace

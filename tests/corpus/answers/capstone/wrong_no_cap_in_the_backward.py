@@ -1,7 +1,7 @@
 # label: wrong
 # title: the cap has no derivative
 # says: The derivative of the cap is not in the backward pass.
-# names: one edit; two edits; no derivative of the cap
+# names: one edit; no derivative of the cap
 # base: _as_taught
 
 # --- replace

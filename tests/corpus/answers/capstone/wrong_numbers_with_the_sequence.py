@@ -1,7 +1,7 @@
 # label: wrong
 # title: dropout counts within the sequence, and sequences
 # says: Dropout's numbers count the places within a sequence, with the sequence's number as the batch.
-# names: numbers counted within the sequence; one edit; two edits
+# names: numbers counted within the sequence; one edit
 # base: _as_taught
 
 # --- replace

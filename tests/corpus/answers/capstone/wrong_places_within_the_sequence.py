@@ -1,7 +1,7 @@
 # label: wrong
 # title: dropout counts within the sequence
 # says: Dropout's numbers count the places within a sequence.
-# names: numbers counted within the sequence; one edit; two edits
+# names: numbers counted within the sequence; one edit
 # base: _as_taught
 
 # --- replace

@@ -1,7 +1,7 @@
 # label: wrong
 # title: rows with neither key nor sink
 # says: Where a row has neither a key nor a sink, exp(−∞ + ∞) is NaN in the gradient of the logits.
-# names: not finite; one edit; origin of a NaN; inf minus inf
+# names: not finite; one edit; inf minus inf
 # base: _as_taught
 
 # --- replace

@@ -1,7 +1,7 @@
 # label: wrong
 # title: sloped first, then capped
 # says: The slope is taken off before the cap.
-# names: cap after the slope; one edit; two edits
+# names: cap after the slope; one edit
 # base: _as_taught
 
 # --- replace

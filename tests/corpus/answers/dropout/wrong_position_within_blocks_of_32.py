@@ -1,7 +1,7 @@
 # label: wrong
 # title: position within blocks of 32
 # says: Positions are counted within blocks of 32, so that all tiles drop the same weights.
-# names: numbers counted within the tile; one edit; two edits
+# names: numbers counted within the tile; one edit
 # base: _as_taught
 
 # --- replace

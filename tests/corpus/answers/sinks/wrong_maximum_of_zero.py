@@ -1,7 +1,7 @@
 # label: wrong
 # title: maximum 0 and the sum exp(logit)
 # says: exp(logit) overflows for a large logit: the logit itself must be the maximum.
-# names: the sink is not in the maximum; not finite; one edit; origin of a NaN
+# names: the sink is not in the maximum; not finite; one edit
 # base: _as_taught
 
 # --- replace

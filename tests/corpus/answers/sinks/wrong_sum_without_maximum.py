@@ -1,7 +1,7 @@
 # label: wrong
 # title: the sink in the sum, −∞ as the maximum
 # says: The row begins with the sum exp(logit) and the maximum −∞: the first tile's rescaling makes it 0, and there is no sink.
-# names: no sink; not finite; one edit; origin of a NaN
+# names: no sink; not finite; one edit
 # base: _as_taught
 
 # --- replace

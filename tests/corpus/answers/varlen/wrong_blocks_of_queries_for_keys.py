@@ -1,7 +1,7 @@
 # label: wrong
 # title: one list for both
 # says: The pass of dK and dV takes the list of blocks of queries.
-# names: never written; one edit; race; partly written; out_of_bounds
+# names: never written; one edit; race; out_of_bounds
 # base: _as_taught
 
 # --- replace

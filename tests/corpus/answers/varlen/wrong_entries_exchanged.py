@@ -1,7 +1,7 @@
 # label: wrong
 # title: sequence and block exchanged
 # says: An entry of the list has the sequence first, and the hooks read the block first.
-# names: one edit; two edits; out_of_bounds; race; never written; last tile missing
+# names: one edit; out_of_bounds; race; never written; last tile missing
 # base: _as_taught
 
 # --- replace

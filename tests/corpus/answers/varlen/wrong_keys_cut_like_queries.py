@@ -1,7 +1,7 @@
 # label: wrong
 # title: keys cut where the queries are
 # says: Keys have the borders of the queries.
-# names: the borders of the queries; out_of_bounds; one edit; two edits
+# names: the borders of the queries; out_of_bounds; one edit
 # base: _as_taught
 
 # --- replace

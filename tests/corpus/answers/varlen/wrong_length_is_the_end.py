@@ -1,7 +1,7 @@
 # label: wrong
 # title: a sequence's end taken for its length
 # says: The number of queries and of keys is the sequence's end in the packed tensors; from the second sequence on that is more than it has.
-# names: sequences leak into each other; out_of_bounds; one edit; two edits; race
+# names: sequences leak into each other; out_of_bounds; one edit; race
 # base: _as_taught
 
 # --- replace

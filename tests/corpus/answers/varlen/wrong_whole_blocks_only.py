@@ -1,7 +1,7 @@
 # label: wrong
 # title: only whole blocks are listed
 # says: The number of blocks is rounded down, so that a sequence's last rows are never computed.
-# names: never written; last tile missing; one edit; partly written
+# names: never written; last tile missing; one edit
 # base: _as_taught
 
 # --- replace

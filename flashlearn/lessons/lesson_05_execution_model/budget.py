@@ -214,6 +214,7 @@ FRESH = (
     _case("A100", "32×128×32", 2, 3, 4, 45),
     _case("H100", "128×64×16", 4, 2, 2, 77),
     _case("RTX 4090", "16×64×32", 2, 4, 1, 33),
+    _case("A100", "16×16×32", 2, 2, 16, 24),  # half a register of each thread
     _case("A100", "32×64×16", 2, 2, 4, 97),  # limited by registers, which are rounded up
     _case("A100", "16×16×16", 2, 2, 1, 24),  # more blocks would fit than an SM may hold
     _case("H100", "64×32×16", 2, 2, 16, 20),  # few registers, many warps

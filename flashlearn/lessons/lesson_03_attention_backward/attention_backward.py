@@ -193,10 +193,9 @@ MISTAKES = {
 
 
 def differentiates(answer: Answer, earlier: Earlier) -> str:
-    """A sentence if the answer leaves the work to autograd, which inference mode rules out."""
-    case = attention_backward.cases[0]
-    inputs = attention_backward.inputs(case, case.generator())
-    if answer.run(inputs, PlainCall(autograd="inference")).raised is None:
+    """A sentence if the answer leaves the work to autograd in any case: inference mode rules it out."""
+    drawn = (attention_backward.inputs(case, case.generator()) for case in attention_backward.cases)
+    if all(answer.run(inputs, PlainCall(autograd="inference")).raised is None for inputs in drawn):
         return ""
     return (
         "The numbers are right, but autograd computed them. Here the formulas must: dV, dP, "

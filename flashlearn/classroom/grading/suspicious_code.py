@@ -47,6 +47,8 @@ OUTSIDE = frozenset({
 """Members of modules that an answer does not need."""
 ALLOWED = frozenset({("triton", "jit"), ("triton", "testing"), ("torch", "device"), ("torch", "types")})
 NOT_OF = frozenset({("torch", "load"), ("numpy", "load"), ("np", "load")})
+DIFFERENTIATES = "torch.autograd.functional"
+"""A module that switches autograd on where it is off."""
 NAMES = frozenset({
     "eval", "exec", "compile", "__import__", "globals", "locals", "vars", "setattr", "delattr", "open",
     "input", "breakpoint", "memoryview", "__builtins__", "__loader__", "__spec__", "get_ipython", "exit",
@@ -177,6 +179,8 @@ class _Scan:
             yield f"`{ast.unparse(node):.60}`"
         elif root in self.modules and direct and _is_other_module(self.imported[root], name):
             yield f"the module `{root}.{name}`"
+        elif f"{self.imported.get(root, root)}.{ast.unparse(node).partition('.')[2]}" == DIFFERENTIATES:
+            yield f"`{ast.unparse(node):.60}`"
         elif direct and (module, name) in NOT_OF and self.imported.get(root) == module:
             yield f"`{root}.{name}`"
         elif not isinstance(node.ctx, ast.Load):
@@ -193,6 +197,8 @@ def _may_import(name: str) -> bool:
         return len(rest) < 2 or name.startswith(COURSE)
     if name.startswith(("triton.tools.tensor_descriptor", "torch.utils.checkpoint")):
         return True
+    if name.startswith(DIFFERENTIATES):
+        return False
     return not any(
         one in INTERNALS or one.startswith("_") or (one in OUTSIDE and (first, one) not in ALLOWED)
         for one in rest

@@ -54,6 +54,9 @@ REACHING = (
     "torch.autograd.graph.saved_tensors_hooks(f, f)",
     "torch.func.vjp(f, x)",
     "from torch.func import vjp",
+    "torch.autograd.functional.vjp(f, x)",
+    "from torch import autograd as a\na.functional.vjp(f, x)",
+    "from torch.autograd.functional import vjp",
     "list(tiles._pairs)",
 )
 PLAIN = (

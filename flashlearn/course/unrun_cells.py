@@ -50,9 +50,9 @@ def _shown(
 ) -> None:
     """IPython's way to show an exception; one at the top of a cell of the course is shown as a sentence."""
     with contextlib.suppress(Exception):  # what IPython keeps of a cell is not ours
-        said = sentence(error.name or "", shell.history_manager.input_hist_raw[-1])
-        if said and not isinstance(error, UnboundLocalError) and _is_of_the_cell(trace):
-            error._render_traceback_ = lambda: [f"NameError: {said}"]
+        words = sentence(error.name or "", shell.history_manager.input_hist_raw[-1])
+        if words and not isinstance(error, UnboundLocalError) and _is_of_the_cell(trace):
+            error._render_traceback_ = lambda: [f"NameError: {words}"]
     shell.showtraceback((kind, error, trace), tb_offset=tb_offset)
 
 

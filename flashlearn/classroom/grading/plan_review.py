@@ -46,6 +46,8 @@ REDUCES = frozenset({
     "cummax", "cumprod", "cumsum", "linalg_vector_norm", "logcumsumexp", "logsumexp", "max", "mean", "median",
     "min", "nonzero", "norm", "prod", "sort", "std", "sum", "topk", "var",
 })  # fmt: skip
+COUNTS = frozenset({"bucketize", "floor_divide", "repeat_interleave", "searchsorted"})
+"""What lists of tiles are made with: which sequence a block belongs to."""
 MODULES = ("triton.language", "triton.experimental.gluon.language")
 """Modules whose members a kernel may name, and what is below them."""
 ENTERED = {"triton": {"cdiv", "next_power_of_2", "language"}, "triton.experimental.gluon": {"language"}}
@@ -101,12 +103,12 @@ def _objections(plan: LauncherPlan) -> Iterator[str]:
 
 
 def _is_ordinary(step: Operation) -> bool:
-    """Whether an operation makes, moves, computes element by element or reduces; no other is needed."""
+    """Whether an operation makes, moves, counts, computes element by element or reduces."""
     packet = getattr(torch.ops.aten, step.name, None)
     operation = getattr(packet, step.overload or "default", None)
     if operation is None or step.name in ("set_", "resize_", "_local_scalar_dense"):
         return False
-    listed = MAKES | MOVES | CHOOSES | REDUCES | FORBIDDEN
+    listed = MAKES | MOVES | CHOOSES | REDUCES | COUNTS | FORBIDDEN
     return step.name in listed or operation.is_view or torch.Tag.pointwise in operation.tags
 
 

@@ -1,7 +1,7 @@
 # %% [markdown]
 # # Variants, and your own attention
 #
-# Models of today rarely use attention as it is in the first papers. Heads share keys, a query sees only its last few
+# Today's models rarely use attention as the first papers describe it. Heads share keys, a query sees only its last few
 # thousand keys, scores are capped or lose a little with every step of distance, sequences of all lengths come in one
 # batch, weights are dropped, and a row may attend to nothing at all. None of this needs a new kernel. A variant
 # changes a mask, a score, a list of tiles; everything else is what you have written. So this lesson has **one pair of
@@ -68,8 +68,8 @@ flashlearn.recall("15", answers)
 # %% [markdown]
 # ## 1 · One pair of kernels
 #
-# A tile takes the same way in every variant. Forward: $x = \alpha\, q \cdot k$, a score $s$, a mask, the softmax, and
-# the product with $v$. Backward: the same way in reverse. The picture shows where a variant may intervene.
+# A tile passes through the same steps in every variant. Forward: $x = \alpha\, q \cdot k$, a score $s$, a mask, the softmax, and
+# the product with $v$. Backward: the same steps in reverse. The picture shows where a variant may intervene.
 
 # %%
 pictures.hooks_in_place()
@@ -78,10 +78,10 @@ pictures.hooks_in_place()
 # `hooked_forward` is the causal kernel of lesson 06, and `hooked_backward` calls those of lessons 07 and 08, with these
 # changes:
 #
-# | hook | is asked | plain attention answers |
+# | hook | returns | in plain attention |
 # |---|---|---|
 # | `score(x, …)` | which score the softmax gets | `x` |
-# | `score_gradient(ds, x, s, …)` | the derivative by `x`, from the one by `s` | `ds` |
+# | `score_gradient(ds, x, s, …)` | the derivative with respect to `x`, from the one with respect to `s`, which is not masked | `ds` |
 # | `mask(…)` | where query `i` sees key `j` | everywhere |
 # | `keys(first, last, …)` | the range of keys that a block of queries visits | `0, S_k` |
 # | `queries(first, last, …)` | the range of queries that a block of keys visits | `0, S_q` |
@@ -434,14 +434,14 @@ assert math.exp(-50) < torch.finfo(torch.float32).eps
 # <details><summary><b>What to notice</b></summary>
 #
 # - $\tanh(-\infty)$ is $-1$, so the cap brings every hidden key back with score $-\mathrm{cap}$.
-# - With Gemma's cap of 50 the weight is $10^{-22}$: no comparison of ordinary results sees it. Tests that are to find
-#   this mistake need a small cap. Those of the check begin at 2.
+# - With Gemma's cap of 50 the weight is $10^{-22}$: no comparison of ordinary results sees it. Only a test with
+#   a small cap can find this mistake; the check's caps begin at 2.
 #
 # </details>
 #
 # ### What the derivative loses
 #
-# A kernel has no tanh of its own; `tl.sigmoid` serves: $\tanh y = 2\sigma(2y) - 1$. And $1 - \tanh^2 y$ subtracts two
+# Triton's language has no tanh; `tl.sigmoid` serves: $\tanh y = 2\sigma(2y) - 1$. And $1 - \tanh^2 y$ subtracts two
 # numbers that are nearly equal where the cap bites. **Predict** at which $y = x / \mathrm{cap}$ the fp32 derivative has
 # no correct digit left, and whether that does harm.
 
@@ -558,7 +558,7 @@ assert sp.simplify(sums_[1] / sums_[0]) == sp.exp(m_ * place)
 # <details><summary><b>What to notice</b></summary>
 #
 # - The softmax is the same, so $O$ is, and with it all gradients: a shift of a whole row is what a softmax does not see
-#   (lesson 02). Only LSE differs, by $m\,i$.
+#   (lesson 02). Only LSE differs, by $m\,(i + S_k - S_q)$.
 # - LSE is saved for the backward pass. As long as both passes use the same bias, either one is right. If one pass used
 #   the distance and the other the place, $P = e^{S - \mathrm{LSE}}$ would be off by a factor $e^{m i}$.
 # - $m\,j$ alone grows without bound over a long sequence, and costs digits: at $j = 8192$ and $m = \tfrac12$ it is 4096,
@@ -799,8 +799,8 @@ assert kib["packed"]["forward"]["k"] < kib["padded"]["forward"]["k"] <= kib["und
 # - `cu_seqlens.tolist()` waits until the GPU has computed `cu_seqlens`, and the list is then copied back. Where that wait
 #   counts, a launcher is given the greatest length as a number, as `torch.nn.attention.varlen` is, or builds the list
 #   once for all layers.
-# - Neighbours in the list should not be of very different length. Lesson 12 started the longest blocks first; here that
-#   means to sort the list by the sequence's length.
+# - Which blocks start last: lesson 12 started the longest ones first, and here that means sorting the list by the
+#   sequence's length.
 #
 # </details>
 #
@@ -844,7 +844,7 @@ for BLOCK in (16, 64):
 # $$n(b, h, i, j) = \big((b\,H + h)\,S_q + i\big)\,S_k + j .$$
 #
 # The kernel that owns keys meets the weight $(i, j)$ in another tile than the one that owns queries, and at another time;
-# the number is the same. Numbers counted within a tile are the classic mistake. Each tile then drops the same weights:
+# the number is the same. Numbering the weights within a tile is the classic mistake. Each tile then drops the same weights:
 
 # %%
 slider(ragged_pictures.dropped, p=(0.1, 0.3, 0.5))
@@ -953,7 +953,7 @@ assert torch.equal((W == 0).cpu(), expected)
 # %% [markdown]
 # ## 8 · A sink
 #
-# Softmax gives away all of a row's weight, whether or not a key deserves it. Models put what is left on the first
+# A softmax always hands out a total weight of 1, whether or not a key deserves it. Models put what is left on the first
 # tokens, which became known as *attention sinks* (Xiao et al., *Efficient streaming language models with attention
 # sinks*, 2023). A model can be given a place for it instead: one learned logit $z_h$ per head that joins the denominator
 # and has no value. (Miller, *Attention is off by one*, 2023, has $z = 0$; gpt-oss learns $z_h$, OpenAI, 2025.)
@@ -1082,7 +1082,7 @@ parts
 # From here on `own_hooks` has the hooks of these functions: yours where they passed, the course's elsewhere. Features meet
 # in three places, and the exercise says what is right there:
 #
-# - a score is capped first, and then loses the slope's share: $s = c \tanh(x / c) - a_h\,(i + S_k - S_q - j)$. So the
+# - a score is capped first, and then the slope's term is subtracted: $s = c \tanh(x / c) - a_h\,(i + S_k - S_q - j)$. So the
 #   score is not $c$ times a tanh any more. **Predict** from which number the cap's derivative must be computed.
 # - a sink is a score already: it is neither capped nor sloped, and takes part in every row's softmax.
 # - the number of a weight for dropout counts packed rows and columns, $(h\,T_q + \text{row})\,T_k + \text{column}$, so
@@ -1101,7 +1101,7 @@ print(
 # %% [markdown]
 # A tuple may hold tuples, so every hook of an exercise can be called with `extras` of its own. A feature that is absent
 # is 0 (the window, the cap, $p$, the slopes), or $-\infty$ for the logits: a row that begins with the maximum $-\infty$
-# and the sum 1 is soon rescaled to a sum of 0.
+# and the sum 1 is rescaled to a sum of 0 by the first tile in which it sees a key. A window comes only with a causal mask.
 #
 # ### Exercise: `capstone` · stretch
 #
@@ -1112,7 +1112,7 @@ print(
 # %% exercise="capstone"
 # HINT: Each hook calls the one of its own exercise. A tuple may hold tuples, so that every hook finds its own extras
 #     where it looks for them.
-# HINT: The score is capped first and then loses the slope's share, so the derivative of the cap needs the capped score
+# HINT: The score is capped first, then the slope's term is subtracted, so the derivative of the cap needs the capped score
 #     before that. Dropout's numbers count packed rows and columns: place in the sequence plus the sequence's first row.
 # HINT: any_gradient computes capped_score(x, …) again and gives it to capped_gradient in place of s. any_weights calls
 #     kept_weights(w, b * 0, h, row_0 + i, key_0 + j, T_q, T_k, extras[3]).
@@ -1179,7 +1179,7 @@ flashlearn.check("capstone", capstone)
 # ### The leaderboard
 #
 # It is local: a file beside your progress, which only you see. An entry is checked first, in new draws. On a GPU six
-# large draws are then timed beside SDPA, both passes, in turns in the same run, and the entry is the **geometric mean of
+# large draws are then timed beside SDPA, both passes, alternately in the same run, and the entry is the **geometric mean of
 # the six ratios**. SDPA gets the same sequences padded to the longest, and leaves out what it does not have (windows,
 # caps, slopes, sinks), so a ratio above 1 is possible where much is padding or outside a window. Give each version a name.
 # (Without a GPU the cell checks your answer and enters nothing.)

@@ -6,9 +6,9 @@
     (('sum', 444),)
 
 A memory is *given* if elements of the inputs are in it, however they were moved or converted, and also if
-torch computed what is in it from such elements; it is *stored* once a kernel had it among its arguments. What
-moves elements is no work. All other operations count, with the elements that they take or give, whichever are
-more.
+torch computed what is in it from such elements; it is *stored* once a kernel had it among its arguments, or
+could have its address. What moves elements is no work, unless it adds them up. All other operations count,
+with the elements that they take or give, whichever are more.
 """
 
 from __future__ import annotations
@@ -35,11 +35,13 @@ MOVES = frozenset({
 """Operations that move, convert or blank elements."""
 CHOOSES = frozenset({"where", "index", "index_select", "gather", "index_put_", "index_copy_", "masked_fill"})
 """The same, unless elements of the inputs say where."""
-MAKES = EMPTY | FILLED | {
-    "arange", "bernoulli", "empty_quantized", "eye", "linspace", "rand", "rand_like", "randint", "randn",
-    "randn_like", "scalar_tensor",
+BY_VALUE = frozenset({"bernoulli", "linspace"})
+"""Operations that make a tensor of numbers, or of other tensors' elements: these they copy, and may add."""
+MAKES = EMPTY | FILLED | BY_VALUE | {
+    "arange", "empty_quantized", "eye", "rand", "rand_like", "randint", "randn", "randn_like",
+    "scalar_tensor",
 }  # fmt: skip
-"""Operations of which no element depends on a tensor's."""
+"""Operations of which no element depends on a tensor's, but for those in `BY_VALUE`."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +67,7 @@ class LauncherWork:
         self._kept: list[Any] = []
 
     def launched(self, tensors: Iterable[torch.Tensor]) -> None:
-        """A kernel had these tensors among its arguments."""
+        """A kernel could store into these tensors."""
         self.stored |= {_memory(one) for one in tensors} - self.given
 
     def operated(self, operation: Any, args: tuple, named: dict, outputs: list[torch.Tensor]) -> None:
@@ -73,9 +75,9 @@ class LauncherWork:
         name = operation.overloadpacket.__name__
         taken = [one for one in tree_flatten((args, named))[0] if isinstance(one, torch.Tensor)]
         given, stored = self._any(taken, self.given), self._any(taken, self.stored)
-        if name in MAKES or not (given or stored):
+        if name in MAKES - BY_VALUE or not (given or stored):
             return
-        if not _moves(operation, name, taken, self.given | self.stored):
+        if adds(name, args, named) or not _moves(operation, name, taken, self.given | self.stored):
             count = max((one.numel() for one in (*taken, *outputs)), default=0)
             (self.before if given else self.after)[name] += count
         for one in outputs:
@@ -96,6 +98,11 @@ def _moves(operation: Any, name: str, taken: list[torch.Tensor], tainted: set[in
         by = [one for one in taken if not one.is_floating_point()]
         return not any(_memory(one) in tainted for one in by)
     return name in MOVES or operation.is_view
+
+
+def adds(name: str, args: tuple, named: dict) -> bool:
+    """Whether an operation that puts elements into places adds them to what is there."""
+    return name == "index_put_" and bool(named.get("accumulate", args[3] if len(args) > 3 else False))
 
 
 def _memory(tensor: torch.Tensor) -> int:

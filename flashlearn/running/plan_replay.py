@@ -96,6 +96,7 @@ class _Replay:
     def __init__(self, plan: LauncherPlan, functions: Shipment, inputs: list[torch.Tensor]):
         self.plan, self.functions = plan, functions
         self.tensors = dict(enumerate(inputs))
+        self.addressed: list[torch.Tensor] = []
         self.work = LauncherWork(inputs)
 
     def run(self) -> Any:
@@ -126,7 +127,8 @@ class _Replay:
 
     def _launch(self, step: KernelLaunch) -> None:
         values = {name: self._argument(value) for name, value in step.values.items()}
-        self.work.launched(one for name, value in values.items() for _, one in tensors_in(name, value))
+        among = [one for name, value in values.items() for _, one in tensors_in(name, value)]
+        self.work.launched([*among, *self.addressed])  # an address may be in any tensor by now
         self.functions[step.kernel][tuple(step.grid)](**values, **step.options)
 
     def _value(self, value: Any) -> Any:
@@ -156,7 +158,8 @@ class _Replay:
         return TensorDescriptor(*shape, one.padding)
 
     def _address(self, pointer: PointerRef) -> int:
-        return self.tensors[pointer.tensor].data_ptr() + pointer.offset
+        self.addressed.append(self.tensors[pointer.tensor])
+        return self.addressed[-1].data_ptr() + pointer.offset
 
 
 def _is_ref(value: Any) -> bool:

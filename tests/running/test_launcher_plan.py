@@ -47,6 +47,46 @@ def test_what_torch_does_is_a_step_with_its_name():
     assert replay.work.observation().before == (("sum", 12),)
 
 
+TO_AN_ADDRESS = """
+@triton.jit
+def to_an_address(x_ptr, where, n: tl.constexpr):
+    at = tl.arange(0, n)
+    y_ptr = {pointer}.to(tl.pointer_type(tl.float32))
+    tl.store(y_ptr + at, tl.load(x_ptr + at))
+
+
+def row_sum(x):
+    y = torch.zeros(x.shape)
+    to_an_address[(1,)](x, {where}, 16)
+    return y.sum(1)
+"""
+UNSEEN = {
+    "an address": TO_AN_ADDRESS.format(pointer="where", where="y.data_ptr()"),
+    "a table of addresses": TO_AN_ADDRESS.format(
+        pointer="tl.load(where)", where="torch.tensor([0, y.data_ptr()]).flip(0).clone()"
+    ),
+    "sums where it puts": """
+def row_sum(x):
+    rows = torch.arange(4)[:, None].expand(4, 4)
+    return torch.zeros(4).index_put_((rows,), x, accumulate=True)
+""",
+    "ends of a range": """
+def row_sum(x):
+    return torch.stack([torch.linspace(one, one, 1)[0] for one in x.view(-1).unbind()]).view(4, 4).sum(1)
+""",
+}
+
+
+@pytest.mark.parametrize("way", UNSEEN)
+def test_what_torch_adds_up_is_counted_however_it_came_by_the_elements(way: str):
+    x = torch.arange(16.0).reshape(4, 4)
+    replay = replayer(plan_of(UNSEEN[way], x=torch.ones(4, 4)))
+    with observing():
+        assert replay(x).tolist() == x.sum(1).tolist()
+    done = replay.work.observation()
+    assert sum(count for _, count in (*done.before, *done.after)) >= 16
+
+
 def test_what_is_no_tensor_has_no_plan():
     with pytest.raises(NoPlan):
         plan_of("def row_sum(x):\n    return 3.0")

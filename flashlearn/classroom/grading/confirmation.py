@@ -23,19 +23,25 @@ from flashlearn.classroom.grading.plan_review import objections
 from flashlearn.classroom.sandbox.answer import SandboxedAnswer
 from flashlearn.course.answers import earlier_answer
 from flashlearn.exercise import Exercise, Inputs
+from flashlearn.interpreter.launcher_watch import EMPTY, FILLED
 from flashlearn.judging import cases
 from flashlearn.outcome import Outcome, Status
 from flashlearn.running.answer import Answer, Facts
 from flashlearn.running.answer_source import Section
 from flashlearn.running.evidence import Evidence, Raised
-from flashlearn.running.launcher_work import WorkOfTorch
+from flashlearn.running.launcher_plan import ConstantTensor, LauncherPlan, Operation
+from flashlearn.running.launcher_work import CHOOSES, MOVES, WorkOfTorch, adds
 from flashlearn.running.run_modes import Observed, RunMode
 
 MOST_BY_TORCH = 0.25
 """The share of an exercise's operations that torch may do in the launcher, over all cases."""
+MOST_FILLED = 4
+"""So many tensors may a launcher fill where an exercise has no operations."""
+FILLS = frozenset({"fill_", "masked_fill", "masked_fill_"})
 NOT_AGAIN = "its kernels alone do not compute these numbers ({why}){reads}"
 BY_TORCH = "in its launcher torch does {share:.0%} of the work: {which}"
 OBJECTION = "its launcher or its kernels use {all}"
+MAKES_NUMBERS = "its launcher makes numbers that its kernels should make: {all}"
 READS = ": its launcher reads values out of tensors"
 
 
@@ -52,6 +58,7 @@ class ReplayedAnswer(Answer):
         self.elsewhere = self.taken = 0.0
         self.doubts: list[str] = []
         self.work: list[WorkOfTorch] = []
+        self.made: set[str] = set()
         self.reads = 0
         self.reviewing = False
 
@@ -74,6 +81,7 @@ class ReplayedAnswer(Answer):
             return self._doubted(OBJECTION.format(all=", ".join(found[:6])))
         evidence, work = self.trusted().carry_out(plan, inputs, mode)
         self.work.append(work)
+        self.made |= made_numbers(plan)
         self.reads += plan.reads
         return evidence
 
@@ -104,6 +112,8 @@ def confirm(
         return again.doubts[0] if again.doubts else NOT_AGAIN.format(why=_why(wrong[0]), reads=reads)
     if too_much := _by_torch(again.work, operations):
         return too_much
+    if again.made and not operations and exercise.judged.work is not None:
+        return MAKES_NUMBERS.format(all=", ".join(sorted(again.made)[:6]))
     if not wrong and exercise.judged.review is not None:
         again.reviewing = True
         return exercise.judged.review(again, earlier_answer)
@@ -129,6 +139,27 @@ def _by_torch(work: Sequence[WorkOfTorch], operations: float) -> str:
     return BY_TORCH.format(
         share=min(share, 1.0), which=", ".join(f"torch.{name}" for name in sorted(done)[:6])
     )
+
+
+def made_numbers(plan: LauncherPlan) -> set[str]:
+    """What a launcher brings along or computes that is neither memory, one number all over, nor a move.
+
+    Where an exercise has no operations to count, such numbers may be the answer.
+    """
+    made = set()
+    for step in plan.steps:
+        if isinstance(step, ConstantTensor):
+            made.add("a constant tensor")
+        elif isinstance(step, Operation) and not _only_moves(step):
+            made.add(f"torch.{step.name}")
+    filled = [step for step in plan.steps if isinstance(step, Operation) and step.name in FILLED | FILLS]
+    return made | ({"many numbers, one by one"} if len(filled) > MOST_FILLED else set())
+
+
+def _only_moves(step: Operation) -> bool:
+    operation = getattr(getattr(torch.ops.aten, step.name), step.overload or "default")
+    plain = operation.is_view or step.name in EMPTY | FILLED | MOVES | CHOOSES
+    return plain and not adds(step.name, step.args, step.named)
 
 
 def _why(outcome: Outcome) -> str:

@@ -14,7 +14,7 @@ from flashlearn.classroom.sandbox.answer import SandboxedAnswer
 from flashlearn.classroom.sandbox.child import CellError
 from flashlearn.classroom.sandbox.readable_paths import PACKAGE
 from flashlearn.course.answers import earlier_answer
-from flashlearn.exercise import Exercise
+from flashlearn.exercise import Exercise, Kind
 from flashlearn.outcome import Outcome, Status
 from flashlearn.report import Report
 
@@ -61,7 +61,7 @@ def judged(
     started = time.monotonic()
     try:
         report = checking.grade(exercise, child, earlier_answer, budgeted=False)
-        if is_rounding(report.outcomes) and not child.ended:
+        if exercise.kind is not Kind.SYMBOLIC and is_rounding(report.outcomes) and not child.ended:
             again = checking.grade(at_home, child, earlier_answer, budgeted=False)
             report = again if again.passed else report
         return _of_report(report, asked, time.monotonic() - started, child)

@@ -48,6 +48,16 @@ REACHING = (
     "import functools\nfunctools.update_wrapper(a, b)",
     "globals()['x'] = 1",
     "__builtins__",
+    "with torch.enable_grad(): ...",
+    "from torch import set_grad_enabled",
+    "torch.inference_mode(False)",
+    "torch.autograd.graph.saved_tensors_hooks(f, f)",
+    "torch.func.vjp(f, x)",
+    "from torch.func import vjp",
+    "torch.autograd.functional.vjp(f, x)",
+    "from torch import autograd as a\na.functional.vjp(f, x)",
+    "from torch.autograd.functional import vjp",
+    "list(tiles._pairs)",
 )
 PLAIN = (
     "import torch, triton, math\nimport triton.language as tl\nimport torch.nn.functional as F",
@@ -57,6 +67,8 @@ PLAIN = (
     "class F(torch.autograd.Function):\n    @staticmethod\n    def forward(ctx, x):\n        ctx.alpha = 1",
     "class M(torch.nn.Module):\n    def __init__(self):\n        super().__init__()\n        self.weight = 1",
     "@triton.autotune(configs=[triton.Config({})], key=[])\n@triton.jit\ndef f(x): tl.load(x)",
+    "one._replace(key=key)._asdict()",
+    "class T:\n    def f(self):\n        return self._own",
     "x.grad = None\nx.requires_grad = True",
     "def f(n):\n    np = (n + 63) // 64 * 64\n    return g(np)",
     "def kernel(x_ptr, n, np, F):\n    return g(np, F)",
@@ -74,10 +86,11 @@ def test_what_answers_are_made_of_is_let_be(text: str):
     assert suspicious_uses(text) == ()
 
 
-def test_no_answer_of_the_corpus_reaches_out():
+def test_no_answer_of_the_corpus_reaches_out_but_those_that_switch_autograd_on():
     for entry in (*right_entries(), *wrong_entries()):
         try:
             text = source_of(entry.function)
         except (OSError, TypeError):
             continue
-        assert suspicious_uses(text) == (), str(entry)
+        if "by autograd" not in entry.title or not entry.names:
+            assert suspicious_uses(text) == (), str(entry)

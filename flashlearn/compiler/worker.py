@@ -84,7 +84,12 @@ def _name(renamed: Sequence[Sequence[str]]) -> None:
 
 
 class Shipment(dict):
-    """The shipped functions by index, each made when it is first asked for: a default may name another."""
+    """The shipped functions by index, each made when it is first asked for: a default may name another.
+
+    `runs` says whether kernels' bodies run in Python, `file` what their text is called in tracebacks.
+    """
+
+    runs, file = False, "<shipped {}>"
 
     def __init__(self, packed: list[dict[str, Any]], aggregates: Sequence[dict[str, Any]] = ()) -> None:
         super().__init__()
@@ -122,7 +127,7 @@ class Shipment(dict):
 
 
 def _function(index: int, packed: dict[str, Any], made: Shipment) -> Any:
-    """A jitted function from text. A kernel's body never runs in Python: a stand-in has its signature."""
+    """A jitted function from text. Where no kernel's body runs in Python, a stand-in has its signature."""
     import triton
     from triton.runtime import jit
 
@@ -133,9 +138,9 @@ def _function(index: int, packed: dict[str, Any], made: Shipment) -> Any:
     for argument in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs):
         argument.annotation = None
     node.args.defaults, node.args.kw_defaults = [], [None] * len(node.args.kwonlyargs)
-    if packed["kind"] in ("jit", "gluon"):
+    if packed["kind"] in ("jit", "gluon") and not made.runs:
         node.body = [ast.Pass()]
-    file = f"<shipped {index}>"
+    file = made.file.format(index)
     scope: dict[str, Any] = {"__name__": "learner"}
     exec(compile(ast.fix_missing_locations(tree), file, "exec"), scope)
     fn = scope[node.name]

@@ -9,19 +9,13 @@ flashlearn.classroom.grading.plan_review.
 
 from __future__ import annotations
 
-import ast
-import linecache
-import textwrap
 from collections.abc import Callable
 from typing import Any
 
 import torch
-import triton
 from torch.utils._pytree import tree_map
-from triton.experimental.gluon._runtime import GluonJITFunction
-from triton.experimental.gluon.language._core import builtin
 from triton.experimental.gluon.nvidia.hopper import TensorDescriptor as GluonDescriptor
-from triton.runtime.jit import ConstexprFunction, TensorWrapper
+from triton.runtime.jit import TensorWrapper
 from triton.tools.tensor_descriptor import TensorDescriptor
 
 from flashlearn.compiler.worker import Shipment, unpack
@@ -44,39 +38,7 @@ from flashlearn.running.launcher_work import LauncherWork
 class KernelTexts(Shipment):
     """The plan's functions, made of their texts, bodies and all."""
 
-    def __missing__(self, index: int) -> Any:
-        self[index] = _function(index, self.packed[index], self)
-        return self[index]
-
-
-def _function(index: int, packed: dict[str, Any], made: Shipment) -> Any:
-    tree = ast.parse(textwrap.dedent(packed["source"]))
-    node = tree.body[0]
-    assert isinstance(node, ast.FunctionDef)
-    node.decorator_list, node.returns = [], None
-    for argument in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs):
-        argument.annotation = None
-    node.args.defaults, node.args.kw_defaults = [], [None] * len(node.args.kwonlyargs)
-    file = f"<plan {index}>"
-    scope: dict[str, Any] = {"__name__": "learner"}
-    exec(compile(ast.fix_missing_locations(tree), file, "exec"), scope)
-    fn = scope[node.name]
-    fn.__code__ = fn.__code__.replace(co_firstlineno=packed["line"])
-    fn.__annotations__ = {p["name"]: p["annotation"] for p in packed["parameters"] if p["annotation"]}
-    defaults = {p["name"]: unpack(p["default"], made) for p in packed["parameters"] if "default" in p}
-    by_keyword = {argument.arg for argument in node.args.kwonlyargs}
-    fn.__defaults__ = tuple(value for name, value in defaults.items() if name not in by_keyword)
-    fn.__kwdefaults__ = {name: value for name, value in defaults.items() if name in by_keyword}
-    text = ["\n"] * (packed["line"] - 1) + packed["source"].splitlines(keepends=True)
-    linecache.cache[file] = (1, None, text, file)
-    kinds = {
-        "plain": lambda plain: plain,
-        "builtin": builtin,
-        "constexpr": ConstexprFunction,
-        "gluon": lambda gluon: GluonJITFunction(gluon, noinline=packed["noinline"] or None),
-        "jit": lambda jit: triton.JITFunction(jit, noinline=packed["noinline"] or None),
-    }
-    return kinds[packed["kind"]](fn)
+    runs, file = True, "<plan {}>"
 
 
 def replayer(plan: LauncherPlan) -> Callable[..., Any]:

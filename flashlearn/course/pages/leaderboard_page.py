@@ -7,13 +7,11 @@ The page needs nothing but itself: its style and pictures are in it.
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Sequence
 from typing import Any
 
-import jinja2
-
 from flashlearn.course.leaderboard import Entry, by_device
+from flashlearn.course.pages.template_environment import environment
 
 WIDTH, HEIGHT, LEFT, BOTTOM, TOP = 640, 220, 44, 34, 14
 """The picture's size and margins, in units of its own."""
@@ -23,19 +21,11 @@ def render(entries: Sequence[Entry]) -> str:
     """The page of these entries."""
     groups = by_device(sorted(entries, key=lambda entry: -entry.ratio))
     devices = [{"name": name, "entries": found, **_ladder(found)} for name, found in groups.items()]
-    return _template().render(devices=devices, width=WIDTH, height=HEIGHT, left=LEFT, bottom=BOTTOM)
-
-
-@functools.cache
-def _template() -> jinja2.Template:
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("flashlearn.course.pages"),
-        autoescape=True,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        undefined=jinja2.StrictUndefined,
+    return (
+        environment()
+        .get_template("leaderboard.html.j2")
+        .render(devices=devices, width=WIDTH, height=HEIGHT, left=LEFT, bottom=BOTTOM)
     )
-    return environment.get_template("leaderboard.html.j2")
 
 
 def _ladder(entries: Sequence[Entry]) -> dict[str, Any]:

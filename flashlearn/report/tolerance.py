@@ -13,7 +13,7 @@ RULE = (
     "few roundings at the size of the result. Torch computes the formula {how} ({half} ways in fp16 and "
     "bf16), and the largest error counts. Every error is the distance from the same formula in fp64."
 )
-GRADIENTS = " The factor is 3 for gradients, which sum more terms, and 2 for other results."
+GRADIENTS = " Gradients sum more terms than most results, so their factor is larger."
 RMS = (
     " In fp16 and bf16, the root mean square error of {least} or more elements must also stay within "
     "{factor} times torch's: this is where a sum kept in half precision shows first."

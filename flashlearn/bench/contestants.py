@@ -19,6 +19,7 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 from torch.nn.attention import SDPBackend
 
+from flashlearn.bench.flash_attn_4 import attend_by_flash_attn_4
 from flashlearn.bench.problems import Inputs
 from flashlearn.kernels.fast_attention import fast_backward, fast_forward
 from flashlearn.kernels.flash_backward_dkv import dkv_kernel, dkv_kernel_causal
@@ -51,8 +52,11 @@ class Contestant:
     small: bool = True
 
 
-def contestants(flex: bool = False) -> list[Contestant]:
-    """The course's, those for Hopper where there is one, and torch's; FlexAttention where it is asked for."""
+def contestants(flex: bool = False, fa4: bool = False) -> list[Contestant]:
+    """The course's, those for Hopper where there is one, and torch's.
+
+    FlexAttention and FlashAttention-4 where they are asked for.
+    """
     found = [
         Contestant("plain", "lessons 06–08", launchers(plain_forward, plain_backward), compiled=True),
         Contestant("tuned", "lesson 12", launchers(fast_forward, fast_backward), compiled=True),
@@ -66,6 +70,8 @@ def contestants(flex: bool = False) -> list[Contestant]:
         found.insert(2, Contestant("hopper", "lesson 13", hopper, compiled=True))
     if flex:
         found.append(Contestant("flex", "FlexAttention", through_autograd(flexible), small=False))
+    if fa4:
+        found.append(Contestant("flash-attn-4", "FlashAttention-4", by_flash_attn_4))
     return found
 
 
@@ -128,12 +134,17 @@ class _Attention(torch.autograd.Function):
         return (None, None, None, None, *backward(q, k, v, o, do, lse, causal, alpha))
 
 
-# ---------------------------------------------------------------- torch's
+# ---------------------------------------------------------------- others'
 
 
 def through_autograd(attend: Attend) -> Callable[[Inputs], Calls]:
     """A contestant whose backward pass autograd knows."""
     return functools.partial(_graph, attend)
+
+
+def by_flash_attn_4(given: Inputs) -> Calls:
+    """FlashAttention-4's calls. Raises NotInstalled where its package is not."""
+    return _graph(attend_by_flash_attn_4(), given)
 
 
 def _graph(attend: Attend, given: Inputs) -> Calls:

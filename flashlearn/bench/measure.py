@@ -27,9 +27,11 @@ COMPILE_SECONDS = 90.0
 Say = Callable[[str], None]
 
 
-def run(flex: bool = False, table: Iterable[Problem] | None = None, say: Say = print) -> Record:
+def run(
+    flex: bool = False, table: Iterable[Problem] | None = None, say: Say = print, fa4: bool = False
+) -> Record:
     """Measure everything on this GPU, with a line for each step."""
-    found = contestants(flex)
+    found = contestants(flex, fa4)
     left_out: dict[str, str] = {}
     wanted = tuple(shapes.grid() if table is None else table)
     say("Compiling.")

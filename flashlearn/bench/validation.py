@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 
 from flashlearn.bench.contestants import Contestant
+from flashlearn.bench.flash_attn_4 import NotInstalled
 from flashlearn.bench.problems import CHECKED, Inputs, Problem
 from flashlearn.lessons.shared import reference
 
@@ -22,6 +23,8 @@ def validation_error(
         try:
             calls = contestant.prepare(given)
             found = {name: call() for name, call in calls.items()}
+        except NotInstalled as error:
+            return str(error)
         except Exception as error:  # a library, a compiler or a kernel may raise anything here
             lines = str(error).strip().splitlines()
             return f"{problem.name}: {type(error).__name__}: {lines[0] if lines else 'no reason given'}"

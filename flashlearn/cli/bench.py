@@ -30,6 +30,9 @@ def bench(
     ] = None,
     length: Annotated[list[int] | None, typer.Option(help="Only this S; may be repeated.")] = None,
     flex: Annotated[bool, typer.Option(help="Time FlexAttention too; compiling it takes minutes.")] = False,
+    fa4: Annotated[
+        bool, typer.Option(help="Time FlashAttention-4 too, if flash-attn-4 is installed.")
+    ] = False,
     tune: Annotated[
         bool, typer.Option(help="Search for the tuned kernels' best shapes on this GPU, and remember them.")
     ] = False,
@@ -78,13 +81,13 @@ def bench(
     if memory is not None:
         _within(memory, only)
         return
-    asked = json or show or plots or length or flex
+    asked = json or show or plots or length or flex or fa4
     if verdicts or not (asked or has_gpu()):
         from flashlearn.course.grader_benchmarks import main
 
         main()
         return
-    record = _record(show, length, flex)
+    record = _record(show, length, flex, fa4)
     if json is not None:
         from flashlearn.bench.record import save
 
@@ -150,7 +153,7 @@ def _everywhere(only: list[str] | None) -> None:
         raise typer.Exit(1)
 
 
-def _record(show: Path | None, length: list[int] | None, flex: bool) -> Record:
+def _record(show: Path | None, length: list[int] | None, flex: bool, fa4: bool) -> Record:
     from flashlearn.bench import measure, problems, record
     from flashlearn.machine.device import has_gpu
 
@@ -162,7 +165,7 @@ def _record(show: Path | None, length: list[int] | None, flex: bool) -> Record:
     if not has_gpu():
         raise CourseError(NO_GPU)
     table = problems.grid(tuple(length)) if length else None
-    return measure.run(flex, table, console.err.print)
+    return measure.run(flex, table, console.err.print, fa4)
 
 
 def _show(record: Record, plots: Path | None) -> None:

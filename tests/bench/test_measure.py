@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+import sys
+import types
+from importlib import machinery
 
 import pytest
 import torch
 
-from flashlearn.bench import measure
+from flashlearn.bench import flash_attn_4, measure
 from flashlearn.bench.contestants import (
     CUDNN,
     Contestant,
@@ -19,6 +22,7 @@ from flashlearn.bench.contestants import (
 from flashlearn.bench.problems import DIRECTIONS, Problem
 from flashlearn.bench.tables import tables
 from flashlearn.bench.validation import validation_error
+from flashlearn.kernels.torch_attention import eager
 from flashlearn.machine.timers import Timer
 
 TINY = Problem(1, 1, 16, 16)
@@ -56,6 +60,29 @@ def test_a_contestant_that_is_wrong_or_raises_is_refused_with_the_reason():
     assert validation_error(here[CUDNN], (TINY,), "cpu").startswith("D 16, S 16, full: RuntimeError: ")
 
 
+def test_flash_attention_4_is_left_out_with_a_sentence_where_it_is_not_installed(monkeypatch):
+    monkeypatch.setattr(flash_attn_4, "MODULE", "no_such_package.cute")
+    asked = {one.name: one for one in contestants(fa4=True)}
+    assert "flash-attn-4" not in {one.name for one in contestants()}
+    reason = validation_error(asked["flash-attn-4"], (TINY,), "cpu")
+    assert reason == "The package flash-attn-4 is not installed."
+
+
+@pytest.mark.parametrize("returns", [tuple, lambda found: found[0]])
+def test_flash_attention_4_gets_its_own_order_of_axes(monkeypatch, returns):
+    def attention(q, k, v, softmax_scale, causal):  # [B, S, H, D]
+        assert q.shape == (1, 16, 3, 16)
+        o = eager(*(t.transpose(1, 2) for t in (q, k, v)), causal, softmax_scale).transpose(1, 2)
+        return returns((o, None))
+
+    module = types.ModuleType("stand_in_for_fa4")
+    module.flash_attn_func, module.__spec__ = attention, machinery.ModuleSpec("stand_in_for_fa4", None)
+    monkeypatch.setitem(sys.modules, "stand_in_for_fa4", module)
+    monkeypatch.setattr(flash_attn_4, "MODULE", "stand_in_for_fa4")
+    found = {one.name: one for one in contestants(fa4=True)}["flash-attn-4"]
+    assert validation_error(found, (Problem(1, 3, 16, 16, causal=True),), "cpu") == ""
+
+
 def test_a_problem_is_timed_in_every_direction_by_all_that_can(found):
     left_out: dict[str, str] = {}
     taking_part = [found["eager"], found[CUDNN], dataclasses.replace(found["sdpa"], longest=8)]
@@ -81,7 +108,7 @@ def test_small_problems_are_timed_through_autograd(found):
 
 
 def test_a_whole_run_makes_a_record_that_can_be_shown(found, monkeypatch):
-    monkeypatch.setattr(measure, "contestants", lambda flex: [found["eager"], found[CUDNN]])
+    monkeypatch.setattr(measure, "contestants", lambda flex, fa4: [found["eager"], found[CUDNN]])
     monkeypatch.setattr(measure, "precompile", lambda *_: None)
     monkeypatch.setattr(
         measure, "validation_error", lambda one: "It is not here." if one.name == CUDNN else ""

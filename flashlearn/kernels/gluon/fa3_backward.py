@@ -14,6 +14,7 @@ last bits. Sources: FlashAttention-3 (Shah et al., 2024, section 3 and appendix 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import torch
 import triton
@@ -51,6 +52,7 @@ def multiply(
     outputs, tiles, exchange, dq_tiles, barriers, alpha, scale, sizes,
     CAUSAL: gl.constexpr, RAGGED: gl.constexpr, D: gl.constexpr,
     STAGES: gl.constexpr, CONSUMER: gl.constexpr, REGISTERS: gl.constexpr,
+    FLAT: gl.constexpr, OPAQUE: gl.constexpr,
 ):  # fmt: skip
     # a consumer: 64 of the program's keys
     dq_desc, dk_desc, dv_desc = outputs
@@ -81,17 +83,17 @@ def multiply(
         if CAUSAL:
             dk, dv, taken, row_before = scan_queries_past_keys(
                 dk, dv, k, v, tiles, exchange, dq_tile, dq_desc, barriers, scale, dq_row, columns,
-                S_k - S_q, S_k, taken, first, whole, row_before, True, RAGGED, D, STAGES, CONSUMER,
+                S_k - S_q, S_k, taken, first, whole, row_before, True, RAGGED, D, STAGES, CONSUMER, FLAT, OPAQUE, REGISTERS,
             )  # fmt: skip
         dk, dv, taken, row_before = scan_queries_past_keys(
             dk, dv, k, v, tiles, exchange, dq_tile, dq_desc, barriers, scale, dq_row, columns,
             S_k - S_q, S_k, taken, gl.maximum(first, whole), last, row_before, False, RAGGED, D,
-            STAGES, CONSUMER,
+            STAGES, CONSUMER, FLAT, OPAQUE, REGISTERS,
         )  # fmt: skip
     mbarrier.wait(exchanged.index(taken % 3), taken // 3 & 1)
-    dq = part_of_dq(k_tiles, exchange, taken % 3, D, CONSUMER)
+    dq = part_of_dq(k_tiles, exchange, taken % 3, 0, D, CONSUMER)
     dq = warpgroup_mma_wait(0, deps=[dq])
-    add_to_dq(dq_desc, dq_tile, dq, row_before, CONSUMER)
+    add_to_dq(dq_desc, dq_tile, dq, row_before, CONSUMER, FLAT)
     # V of this consumer is done with: its buffer takes dV, and then dK
     box = v_tiles.index(CONSUMER)
     out = box.reshape([KEYS, D])
@@ -119,6 +121,7 @@ def fa3_backward_kernel(
     q_desc, k_desc, v_desc, do_desc, lse_desc, delta_desc, dq_desc, dk_desc, dv_desc, alpha, scale,
     H, H_K, S_q, S_k, S_PADDED, GROUP, TILES,
     CAUSAL: gl.constexpr, RAGGED: gl.constexpr, STAGES: gl.constexpr, REGISTERS: gl.constexpr,
+    FLAT: gl.constexpr, OPAQUE: gl.constexpr,
 ):  # fmt: skip
     D: gl.constexpr = q_desc.block_type.shape[3]
     k_tiles = gl.allocate_shared_memory(k_desc.dtype, [2, 1, 1, KEYS, D], k_desc.layout)
@@ -129,7 +132,9 @@ def fa3_backward_kernel(
     delta_ring = gl.allocate_shared_memory(gl.float32, [STAGES, BLOCK_Q], delta_desc.layout)
     dst: gl.constexpr = gl.NVMMASharedLayout.get_default_for([KEYS, BLOCK_Q], q_desc.dtype)
     exchange = gl.allocate_shared_memory(q_desc.dtype, [3 * 2, KEYS, BLOCK_Q], dst)
-    dq_tiles = gl.allocate_shared_memory(gl.float32, [2, BLOCK_Q, D // 2], dq_desc.layout)
+    dq_rows: gl.constexpr = dq_desc.block_type.shape[0]
+    dq_columns: gl.constexpr = dq_desc.block_type.shape[1]
+    dq_tiles = gl.allocate_shared_memory(gl.float32, [2, dq_rows, dq_columns], dq_desc.layout)
     kv_full, full, empty = ring(1, 1), ring(STAGES, 1), ring(STAGES, 2)
     exchanged = ring(3, 2)  # both consumers have written their dSᵀ
     tiles = (k_tiles, v_tiles, q_ring, do_ring, lse_ring, delta_ring)
@@ -140,13 +145,29 @@ def fa3_backward_kernel(
     gl.warp_specialize(  # registers: 2 · 128 · 240 + 128 · 24 of 65536
         [
             (multiply, (outputs, tiles, exchange, dq_tiles, barriers, alpha, scale, sizes,
-                        CAUSAL, RAGGED, D, STAGES, 0, REGISTERS)),
+                        CAUSAL, RAGGED, D, STAGES, 0, REGISTERS, FLAT, OPAQUE)),
             (multiply, (outputs, tiles, exchange, dq_tiles, barriers, alpha, scale, sizes,
-                        CAUSAL, RAGGED, D, STAGES, 1, REGISTERS)),
+                        CAUSAL, RAGGED, D, STAGES, 1, REGISTERS, FLAT, OPAQUE)),
             (load, (inputs, tiles, barriers, sizes, CAUSAL, STAGES)),
         ],
         [4, 1], [240, 24],
     )  # fmt: skip
+
+
+@triton.jit
+def finish_flat_dq_kernel(sum_ptr, dq_ptr, alpha, S_q, S_PADDED, D: tl.constexpr):
+    # the same where the sum lies as the threads of a consumer held it; programs own 64 rows
+    tiles = S_PADDED // 64
+    bh = (tl.program_id(0) // tiles).to(tl.int64)
+    first = tl.program_id(0) % tiles * 64
+    N: tl.constexpr = D // 16  # of each half: eights of columns
+    held = tl.load(sum_ptr + (bh * S_PADDED + first) * D + tl.arange(0, 64 * D))
+    # half, eight of columns, warp, row of eight, pair of columns, row or the one 8 on, column of the pair
+    held = tl.reshape(held * alpha, (2, N, 4, 8, 4, 2, 2)).to(dq_ptr.dtype.element_ty)
+    dq = tl.reshape(tl.permute(held, (2, 5, 3, 0, 1, 4, 6)), (64, D))
+    rows = first + tl.arange(0, 64)
+    at = (bh * S_q + rows)[:, None] * D + tl.arange(0, D)[None, :]
+    tl.store(dq_ptr + at, dq, mask=(rows < S_q)[:, None])
 
 
 @triton.jit
@@ -161,15 +182,32 @@ def finish_dq_kernel(sum_ptr, dq_ptr, alpha, S_q, S_PADDED, D: tl.constexpr, BLO
     tl.store(dq_ptr + (bh * S_q + rows)[:, None] * D + d[None, :], dq, mask=(rows < S_q)[:, None])
 
 
+def runs_of(sums: Tensor, runs: int) -> TensorDescriptor:
+    """The dense fp32 sums in blocks of so many runs of 256 numbers, as they lie."""
+    t = sums.view(-1, 256)
+    layout = gl.NVMMASharedLayout(swizzle_byte_width=0, element_bitwidth=32, rank=2)
+    return TensorDescriptor(t, list(t.shape), [256, 1], [runs, 256], layout)
+
+
 def flat(t: Tensor) -> TensorDescriptor:
     """t, dense, as one row of fp32 numbers in blocks of 64, as they lie."""
     layout = gl.NVMMASharedLayout(swizzle_byte_width=0, element_bitwidth=32, rank=1)
     return TensorDescriptor(t, [t.numel()], [1], [64], layout)
 
 
+@dataclass(frozen=True)
+class BackwardCut:
+    """How the work is cut. `flat`: the fp32 sum of dQ lies as the threads hold it, not row by row."""
+
+    flat: bool = True
+    opaque: bool = True
+    stages: int = 2
+    registers: bool | None = None
+
+
 def fa3_backward(
     q: Tensor, k: Tensor, v: Tensor, o: Tensor, do: Tensor, lse: Tensor, causal: bool = False,
-    alpha: float | None = None,
+    alpha: float | None = None, cut: BackwardCut | None = None,
 ) -> tuple[Tensor, Tensor, Tensor]:  # fmt: skip
     """dQ, dK and dV, each of its input's shape and dtype; o and lse as `fa3_forward` returned them.
 
@@ -182,6 +220,7 @@ def fa3_backward(
     B, H, S_q, D = q.shape
     H_k, S_k = k.shape[1:3]
     alpha = 1 / math.sqrt(D) if alpha is None else alpha
+    cut = cut or BackwardCut()
     padded = triton.cdiv(S_q, PADDED) * PADDED
     lse = lse.contiguous()
     delta, lse2 = torch.empty((2, B * H, padded), dtype=torch.float32, device=q.device)
@@ -193,20 +232,22 @@ def fa3_backward(
         group = heads_together(B * H_k, tiles, 2 * D * q.element_size() * S_q * H // H_k, causal)
         arguments = (
             *(rows_of_heads(t, 64) for t in (q, k, v, do)), flat(lse2), flat(delta),
-            tiles_of(dq_sum, [64, D // 2]), rows_of_heads(dk, 64), rows_of_heads(dv, 64),
+            runs_of(dq_sum, D // 8) if cut.flat else tiles_of(dq_sum, [64, D // 2]), rows_of_heads(dk, 64), rows_of_heads(dv, 64),
             alpha, alpha * LOG2_E, H, H_k, S_q, S_k, padded, group, tiles,
         )  # fmt: skip
-        constants = {"CAUSAL": causal, "RAGGED": S_k % 128 != 0, "STAGES": 2, "REGISTERS": D == 64}
+        constants = {"CAUSAL": causal, "RAGGED": S_k % 128 != 0, "STAGES": cut.stages, "FLAT": cut.flat, "OPAQUE": cut.opaque}
+        constants["REGISTERS"] = D == 64 if cut.registers is None else cut.registers
+        finish, blocks = (finish_flat_dq_kernel, {}) if cut.flat else (finish_dq_kernel, {"BLOCK": 64})
         return [
             delta_call(o, do, lse, delta, lse2),
             Call(fa3_backward_kernel, (tiles * B * H_k,), arguments, constants, {"num_warps": 4}),
             Call(
-                finish_dq_kernel, (padded // 64 * B * H,), (dq_sum, dq, alpha, S_q, padded),
-                {"D": D, "BLOCK": 64},
+                finish, (padded // 64 * B * H,), (dq_sum, dq, alpha, S_q, padded),
+                {"D": D, **blocks},
             ),
         ]  # fmt: skip
 
     strides = (q.stride(), k.stride(), v.stride(), o.stride(), do.stride())
-    key = ("fa3 backward", causal, alpha, q.dtype, q.device, q.shape, k.shape, *strides)
+    key = ("fa3 backward", causal, alpha, cut, q.dtype, q.device, q.shape, k.shape, *strides)
     launch(key, (q, k, v, o, do, lse, delta, lse2, dq_sum, dq, dk, dv), calls)
     return dq, dk, dv

@@ -29,22 +29,31 @@ BLOCK_Q = gl.constexpr(64)
 
 
 @gluon.jit
-def part_of_dq(k_tiles, exchange, slot, D: gl.constexpr, CONSUMER: gl.constexpr):
+def part_of_dq(k_tiles, exchange, slot, none, D: gl.constexpr, CONSUMER: gl.constexpr):
     # half of the columns of dQ = Σ over both consumers' keys of dS K, in flight
     dq = gl.zeros([BLOCK_Q, D // 2], gl.float32, accumulator(D // 2))
     for c in gl.static_range(2):
         dst = exchange.index(slot * 2 + c)
-        k = k_tiles.index(c).reshape([KEYS, D]).slice(D // 2 * CONSUMER, D // 2, dim=1)
+        k = k_tiles.index(c + none).reshape([KEYS, D]).slice(D // 2 * CONSUMER, D // 2, dim=1)
         dq = warpgroup_mma(dst.permute([1, 0]), k, dq, use_acc=c > 0, is_async=True)
     return dq
 
 
 @gluon.jit
-def add_to_dq(dq_desc, dq_tile, dq, row, CONSUMER: gl.constexpr):
+def add_to_dq(dq_desc, dq_tile, dq, row, CONSUMER: gl.constexpr, FLAT: gl.constexpr):
     tma.store_wait(0)  # the copy engine has read the dQ before
-    dq_tile.store(dq)
-    fence_async_shared()  # what threads wrote, before the copy engine reads it
-    async_add_shared_to_global(dq_desc, [row, dq.shape[1] * CONSUMER], dq_tile)
+    if FLAT:
+        # as the threads hold it, 16 bytes each: a store in the order of rows would meet in the banks
+        N: gl.constexpr = dq.shape[1]
+        dq_tile.store(
+            dq.reshape([4, 2, 8, N // 8, 4, 2]).permute([3, 0, 2, 4, 1, 5]).reshape([N // 4, 256])
+        )
+        fence_async_shared()
+        async_add_shared_to_global(dq_desc, [row * N // 128 + N // 4 * CONSUMER, 0], dq_tile)
+    else:
+        dq_tile.store(dq)
+        fence_async_shared()  # what threads wrote, before the copy engine reads it
+        async_add_shared_to_global(dq_desc, [row, dq.shape[1] * CONSUMER], dq_tile)
 
 
 @gluon.jit
@@ -52,16 +61,22 @@ def scan_queries_past_keys(
     dk, dv, k, v, tiles, exchange, dq_tile, dq_desc, barriers, scale, dq_row, columns,
     shift, S_k, taken, first, last, row_before,
     MASKED: gl.constexpr, RAGGED: gl.constexpr, D: gl.constexpr, STAGES: gl.constexpr, CONSUMER: gl.constexpr,
+    FLAT: gl.constexpr, OPAQUE: gl.constexpr, REGISTERS: gl.constexpr,
 ):  # fmt: skip
     # blocks of queries first … last - 1 of one head; Sᵀ, Pᵀ, dPᵀ and dSᵀ are [64 keys, BLOCK_Q queries];
     # dQ that is added is that of the block before, at row_before
-    k_tiles, _, q_ring, do_ring, lse_ring, delta_ring = tiles
+    k_tiles, v_tiles, q_ring, do_ring, lse_ring, delta_ring = tiles
     _, full, empty, exchanged = barriers
     product: gl.constexpr = accumulator(BLOCK_Q)
     query: gl.constexpr = gl.SliceLayout(0, product)
     left: gl.constexpr = operand_a(dk.type.layout)
     for i in range(first, last):
         slot, before, now = taken % STAGES, taken % 3, (taken + 1) % 3
+        # 0, which no compiler knows: addresses that it saw never change would fill the registers, and spill
+        none = taken >> 30 if OPAQUE else 0
+        if OPAQUE and not REGISTERS:
+            k = k_tiles.index(CONSUMER + none).reshape([KEYS, D])
+            v = v_tiles.index(CONSUMER + none).reshape([KEYS, D])
         q = q_ring.index(slot).reshape([BLOCK_Q, D])
         do = do_ring.index(slot).reshape([BLOCK_Q, D])
         mbarrier.wait(full.index(slot), taken // STAGES & 1)
@@ -87,10 +102,10 @@ def scan_queries_past_keys(
         mbarrier.arrive(exchanged.index(now), count=1)
         # together and as late as this: dV any earlier, beside P and dP, costs registers, and spills at D 128
         dv = warpgroup_mma(gl.convert_layout(p.to(q.dtype), left), do, dv, is_async=True)
-        dq = part_of_dq(k_tiles, exchange, before, D, CONSUMER)
+        dq = part_of_dq(k_tiles, exchange, before, none, D, CONSUMER)
         dk = warpgroup_mma(gl.convert_layout(ds, left), q, dk, is_async=True)
         dv, dq = warpgroup_mma_wait(1, deps=[dv, dq])
-        add_to_dq(dq_desc, dq_tile, dq, row_before, CONSUMER)  # under dK's product
+        add_to_dq(dq_desc, dq_tile, dq, row_before, CONSUMER, FLAT)  # under dK's product
         dk = warpgroup_mma_wait(0, deps=[dk])
         mbarrier.arrive(empty.index(slot), count=1)
         row_before = dq_row + i * BLOCK_Q

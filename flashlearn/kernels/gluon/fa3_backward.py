@@ -34,8 +34,8 @@ from flashlearn.kernels.compiled_launches import Call, launch
 from flashlearn.kernels.described import complying, heads_together, like
 from flashlearn.kernels.gluon.fa3_backward_load import block_at, load
 from flashlearn.kernels.gluon.fa3_backward_scan import (
-    BLOCK_Q,
     KEYS,
+    SLOTS,
     add_to_dq,
     part_of_dq,
     scan_queries_past_keys,
@@ -51,15 +51,15 @@ __all__ = ["fa3_backward"]
 def multiply(
     outputs, tiles, exchange, dq_tiles, barriers, alpha, scale, sizes,
     CAUSAL: gl.constexpr, RAGGED: gl.constexpr, D: gl.constexpr,
-    STAGES: gl.constexpr, CONSUMER: gl.constexpr, REGISTERS: gl.constexpr,
-    FLAT: gl.constexpr, OPAQUE: gl.constexpr,
+    BLOCK_Q: gl.constexpr, STAGES: gl.constexpr, CONSUMER: gl.constexpr, REGISTERS: gl.constexpr,
+    FLAT: gl.constexpr, OPAQUE: gl.constexpr, LAG: gl.constexpr,
 ):  # fmt: skip
     # a consumer: 64 of the program's keys
     dq_desc, dk_desc, dv_desc = outputs
     k_tiles, v_tiles, _, _, _, _ = tiles
     kv_full, _, _, exchanged = barriers
     H, H_K, S_q, S_k, S_PADDED, _, _ = sizes
-    b, h_k, first_column, first, whole, last = block_at(sizes, CAUSAL)
+    b, h_k, first_column, first, whole, last = block_at(sizes, CAUSAL, BLOCK_Q)
     first_column += CONSUMER * KEYS
     columns = first_column + gl.arange(0, KEYS, gl.SliceLayout(1, accumulator(BLOCK_Q)))
     k = k_tiles.index(CONSUMER).reshape([KEYS, D])
@@ -67,11 +67,11 @@ def multiply(
     dq_tile = dq_tiles.index(CONSUMER)
     dk = gl.zeros([KEYS, D], gl.float32, accumulator(D))
     dv = gl.zeros([KEYS, D], gl.float32, accumulator(D))
-    # before the first block there is nothing: dS is zero, and so is what it adds to dQ
-    zeros = gl.zeros([KEYS, BLOCK_Q], v_tiles.dtype, accumulator(BLOCK_Q))
-    exchange.index(CONSUMER).store(zeros)
-    fence_async_shared()
-    mbarrier.arrive(exchanged.index(0), count=1)
+    if LAG:  # before the first block there is nothing: dS is zero, and so is what it adds to dQ
+        zeros = gl.zeros([KEYS, BLOCK_Q], v_tiles.dtype, accumulator(BLOCK_Q))
+        exchange.index(CONSUMER).store(zeros)
+        fence_async_shared()
+        mbarrier.arrive(exchanged.index(0), count=1)
     row_before = (b * H + h_k * (H // H_K)) * S_PADDED
     mbarrier.wait(kv_full.index(0), 0)
     if REGISTERS:  # both are left operands of every block: shared memory is read once
@@ -83,17 +83,19 @@ def multiply(
         if CAUSAL:
             dk, dv, taken, row_before = scan_queries_past_keys(
                 dk, dv, k, v, tiles, exchange, dq_tile, dq_desc, barriers, scale, dq_row, columns,
-                S_k - S_q, S_k, taken, first, whole, row_before, True, RAGGED, D, STAGES, CONSUMER, FLAT, OPAQUE, REGISTERS,
+                S_k - S_q, S_k, taken, first, whole, row_before, True, RAGGED, BLOCK_Q, D, STAGES, CONSUMER,
+                FLAT, OPAQUE, LAG, REGISTERS,
             )  # fmt: skip
         dk, dv, taken, row_before = scan_queries_past_keys(
             dk, dv, k, v, tiles, exchange, dq_tile, dq_desc, barriers, scale, dq_row, columns,
-            S_k - S_q, S_k, taken, gl.maximum(first, whole), last, row_before, False, RAGGED, D,
-            STAGES, CONSUMER, FLAT, OPAQUE, REGISTERS,
+            S_k - S_q, S_k, taken, gl.maximum(first, whole), last, row_before, False, RAGGED, BLOCK_Q, D,
+            STAGES, CONSUMER, FLAT, OPAQUE, LAG, REGISTERS,
         )  # fmt: skip
-    mbarrier.wait(exchanged.index(taken % 3), taken // 3 & 1)
-    dq = part_of_dq(k_tiles, exchange, taken % 3, 0, D, CONSUMER)
-    dq = warpgroup_mma_wait(0, deps=[dq])
-    add_to_dq(dq_desc, dq_tile, dq, row_before, CONSUMER, FLAT)
+    if LAG:
+        mbarrier.wait(exchanged.index(taken % 3), taken // 3 & 1)
+        dq = part_of_dq(k_tiles, exchange, taken % 3, 0, BLOCK_Q, D, CONSUMER)
+        dq = warpgroup_mma_wait(0, deps=[dq])
+        add_to_dq(dq_desc, dq_tile, dq, row_before, D, CONSUMER, FLAT)
     # V of this consumer is done with: its buffer takes dV, and then dK
     box = v_tiles.index(CONSUMER)
     out = box.reshape([KEYS, D])
@@ -121,9 +123,11 @@ def fa3_backward_kernel(
     q_desc, k_desc, v_desc, do_desc, lse_desc, delta_desc, dq_desc, dk_desc, dv_desc, alpha, scale,
     H, H_K, S_q, S_k, S_PADDED, GROUP, TILES,
     CAUSAL: gl.constexpr, RAGGED: gl.constexpr, STAGES: gl.constexpr, REGISTERS: gl.constexpr,
-    FLAT: gl.constexpr, OPAQUE: gl.constexpr,
+    FLAT: gl.constexpr, OPAQUE: gl.constexpr, LAG: gl.constexpr,
 ):  # fmt: skip
+    BLOCK_Q: gl.constexpr = q_desc.block_type.shape[2]
     D: gl.constexpr = q_desc.block_type.shape[3]
+    PLACES: gl.constexpr = SLOTS if LAG else 2
     k_tiles = gl.allocate_shared_memory(k_desc.dtype, [2, 1, 1, KEYS, D], k_desc.layout)
     v_tiles = gl.allocate_shared_memory(v_desc.dtype, [2, 1, 1, KEYS, D], v_desc.layout)
     q_ring = gl.allocate_shared_memory(q_desc.dtype, [STAGES, 1, 1, BLOCK_Q, D], q_desc.layout)
@@ -131,12 +135,12 @@ def fa3_backward_kernel(
     lse_ring = gl.allocate_shared_memory(gl.float32, [STAGES, BLOCK_Q], lse_desc.layout)
     delta_ring = gl.allocate_shared_memory(gl.float32, [STAGES, BLOCK_Q], delta_desc.layout)
     dst: gl.constexpr = gl.NVMMASharedLayout.get_default_for([KEYS, BLOCK_Q], q_desc.dtype)
-    exchange = gl.allocate_shared_memory(q_desc.dtype, [3 * 2, KEYS, BLOCK_Q], dst)
+    exchange = gl.allocate_shared_memory(q_desc.dtype, [PLACES * 2, KEYS, BLOCK_Q], dst)
     dq_rows: gl.constexpr = dq_desc.block_type.shape[0]
     dq_columns: gl.constexpr = dq_desc.block_type.shape[1]
     dq_tiles = gl.allocate_shared_memory(gl.float32, [2, dq_rows, dq_columns], dq_desc.layout)
     kv_full, full, empty = ring(1, 1), ring(STAGES, 1), ring(STAGES, 2)
-    exchanged = ring(3, 2)  # both consumers have written their dSᵀ
+    exchanged = ring(PLACES, 2)  # both consumers have written their dSᵀ
     tiles = (k_tiles, v_tiles, q_ring, do_ring, lse_ring, delta_ring)
     barriers = (kv_full, full, empty, exchanged)
     sizes = (H, H_K, S_q, S_k, S_PADDED, GROUP, TILES)
@@ -145,9 +149,9 @@ def fa3_backward_kernel(
     gl.warp_specialize(  # registers: 2 · 128 · 240 + 128 · 24 of 65536
         [
             (multiply, (outputs, tiles, exchange, dq_tiles, barriers, alpha, scale, sizes,
-                        CAUSAL, RAGGED, D, STAGES, 0, REGISTERS, FLAT, OPAQUE)),
+                        CAUSAL, RAGGED, D, BLOCK_Q, STAGES, 0, REGISTERS, FLAT, OPAQUE, LAG)),
             (multiply, (outputs, tiles, exchange, dq_tiles, barriers, alpha, scale, sizes,
-                        CAUSAL, RAGGED, D, STAGES, 1, REGISTERS, FLAT, OPAQUE)),
+                        CAUSAL, RAGGED, D, BLOCK_Q, STAGES, 1, REGISTERS, FLAT, OPAQUE, LAG)),
             (load, (inputs, tiles, barriers, sizes, CAUSAL, STAGES)),
         ],
         [4, 1], [240, 24],
@@ -189,10 +193,10 @@ def runs_of(sums: Tensor, runs: int) -> TensorDescriptor:
     return TensorDescriptor(t, list(t.shape), [256, 1], [runs, 256], layout)
 
 
-def flat(t: Tensor) -> TensorDescriptor:
-    """t, dense, as one row of fp32 numbers in blocks of 64, as they lie."""
+def flat(t: Tensor, block: int = 64) -> TensorDescriptor:
+    """t, dense, as one row of fp32 numbers in blocks, as they lie."""
     layout = gl.NVMMASharedLayout(swizzle_byte_width=0, element_bitwidth=32, rank=1)
-    return TensorDescriptor(t, [t.numel()], [1], [64], layout)
+    return TensorDescriptor(t, [t.numel()], [1], [block], layout)
 
 
 @dataclass(frozen=True)
@@ -201,6 +205,8 @@ class BackwardCut:
 
     flat: bool = True
     opaque: bool = True
+    lag: bool = True
+    block_q: int = 64
     stages: int = 2
     registers: bool | None = None
 
@@ -230,13 +236,22 @@ def fa3_backward(
     def calls() -> list[Call]:
         tiles = triton.cdiv(S_k, 128)
         group = heads_together(B * H_k, tiles, 2 * D * q.element_size() * S_q * H // H_k, causal)
+        part = D // 2 if cut.block_q == 64 else D  # columns of dQ that a consumer computes
         arguments = (
-            *(rows_of_heads(t, 64) for t in (q, k, v, do)), flat(lse2), flat(delta),
-            runs_of(dq_sum, D // 8) if cut.flat else tiles_of(dq_sum, [64, D // 2]), rows_of_heads(dk, 64), rows_of_heads(dv, 64),
+            rows_of_heads(q, cut.block_q), rows_of_heads(k, 64), rows_of_heads(v, 64),
+            rows_of_heads(do, cut.block_q), flat(lse2, cut.block_q), flat(delta, cut.block_q),
+            runs_of(dq_sum, part // 4) if cut.flat else tiles_of(dq_sum, [64, part]), rows_of_heads(dk, 64), rows_of_heads(dv, 64),
             alpha, alpha * LOG2_E, H, H_k, S_q, S_k, padded, group, tiles,
         )  # fmt: skip
-        constants = {"CAUSAL": causal, "RAGGED": S_k % 128 != 0, "STAGES": cut.stages, "FLAT": cut.flat, "OPAQUE": cut.opaque}
-        constants["REGISTERS"] = D == 64 if cut.registers is None else cut.registers
+        constants = {
+            "CAUSAL": causal,
+            "RAGGED": S_k % 128 != 0,
+            "STAGES": cut.stages,
+            "FLAT": cut.flat,
+            "OPAQUE": cut.opaque,
+            "LAG": cut.lag,
+        }
+        constants["REGISTERS"] = (D, cut.block_q) == (64, 64) if cut.registers is None else cut.registers
         finish, blocks = (finish_flat_dq_kernel, {}) if cut.flat else (finish_dq_kernel, {"BLOCK": 64})
         return [
             delta_call(o, do, lse, delta, lse2),

@@ -6,13 +6,13 @@ from triton.experimental import gluon
 from triton.experimental.gluon import language as gl
 from triton.experimental.gluon.language.nvidia.hopper import mbarrier, tma
 
-from flashlearn.kernels.gluon.fa3_backward_scan import BLOCK_Q, KEYS
+from flashlearn.kernels.gluon.fa3_backward_scan import KEYS
 
 __all__ = ["block_at", "load"]
 
 
 @gluon.jit
-def block_at(sizes, CAUSAL: gl.constexpr):
+def block_at(sizes, CAUSAL: gl.constexpr, BLOCK_Q: gl.constexpr):
     # the block of keys of this program, and which blocks of queries see it: `first` … `last`, those before
     # `whole` not all of it. Under a causal mask the first keys are seen most: they start first
     _, H_K, S_q, S_k, _, GROUP, TILES = sizes
@@ -36,7 +36,8 @@ def load(descriptors, tiles, barriers, sizes, CAUSAL: gl.constexpr, STAGES: gl.c
     k_tiles, v_tiles, q_ring, do_ring, lse_ring, delta_ring = tiles
     kv_full, full, empty, _ = barriers
     H, H_K, _, _, S_PADDED, _, _ = sizes
-    b, h_k, first_column, first, _, last = block_at(sizes, CAUSAL)
+    BLOCK_Q: gl.constexpr = q_desc.block_type.shape[2]
+    b, h_k, first_column, first, _, last = block_at(sizes, CAUSAL, BLOCK_Q)
     mbarrier.expect(kv_full.index(0), 2 * (k_desc.block_type.nbytes + v_desc.block_type.nbytes))
     for c in gl.static_range(2):
         at = [b, h_k, first_column + c * KEYS, 0]

@@ -20,58 +20,66 @@ from triton.experimental.gluon.language.nvidia.hopper import (
 from flashlearn.kernels.gluon.parts import accumulator, operand_a
 from flashlearn.kernels.gluon.tma_add import async_add_shared_to_global
 
-__all__ = ["BLOCK_Q", "KEYS", "add_to_dq", "part_of_dq", "scan_queries_past_keys"]
+__all__ = ["KEYS", "SLOTS", "add_to_dq", "part_of_dq", "scan_queries_past_keys"]
 
 KEYS = gl.constexpr(64)
 """Keys of one consumer warpgroup: the rows of one WGMMA instruction."""
-BLOCK_Q = gl.constexpr(64)
-"""Queries of a block: more would not fit into registers beside dK and dV."""
+SLOTS = gl.constexpr(3)
+"""Places for dSᵀ that the consumers exchange, where dQ lags; else two are enough."""
 
 
 @gluon.jit
-def part_of_dq(k_tiles, exchange, slot, none, D: gl.constexpr, CONSUMER: gl.constexpr):
-    # half of the columns of dQ = Σ over both consumers' keys of dS K, in flight
-    dq = gl.zeros([BLOCK_Q, D // 2], gl.float32, accumulator(D // 2))
+def part_of_dq(k_tiles, exchange, slot, none, BLOCK_Q: gl.constexpr, D: gl.constexpr, CONSUMER: gl.constexpr):
+    # dQ = Σ over both consumers' keys of dS K, in flight: 64 queries and half of the columns, or of 128
+    # queries 64 and all columns
+    COLUMNS: gl.constexpr = D // 2 if BLOCK_Q == 64 else D
+    dq = gl.zeros([64, COLUMNS], gl.float32, accumulator(COLUMNS))
     for c in gl.static_range(2):
         dst = exchange.index(slot * 2 + c)
-        k = k_tiles.index(c + none).reshape([KEYS, D]).slice(D // 2 * CONSUMER, D // 2, dim=1)
+        k = k_tiles.index(c + none).reshape([KEYS, D])
+        if BLOCK_Q == 64:
+            k = k.slice(COLUMNS * CONSUMER, COLUMNS, dim=1)
+        else:
+            dst = dst.slice(64 * CONSUMER, 64, dim=1)
         dq = warpgroup_mma(dst.permute([1, 0]), k, dq, use_acc=c > 0, is_async=True)
     return dq
 
 
 @gluon.jit
-def add_to_dq(dq_desc, dq_tile, dq, row, CONSUMER: gl.constexpr, FLAT: gl.constexpr):
+def add_to_dq(dq_desc, dq_tile, dq, row, D: gl.constexpr, CONSUMER: gl.constexpr, FLAT: gl.constexpr):
+    N: gl.constexpr = dq.shape[1]
     tma.store_wait(0)  # the copy engine has read the dQ before
     if FLAT:
         # as the threads hold it, 16 bytes each: a store in the order of rows would meet in the banks
-        N: gl.constexpr = dq.shape[1]
-        dq_tile.store(
-            dq.reshape([4, 2, 8, N // 8, 4, 2]).permute([3, 0, 2, 4, 1, 5]).reshape([N // 4, 256])
-        )
-        fence_async_shared()
-        async_add_shared_to_global(dq_desc, [row * N // 128 + N // 4 * CONSUMER, 0], dq_tile)
+        dq_tile.store(dq.reshape([4, 2, 8, N // 8, 4, 2]).permute([3, 0, 2, 4, 1, 5]).reshape([N // 4, 256]))
+        fence_async_shared()  # what threads wrote, before the copy engine reads it
+        async_add_shared_to_global(dq_desc, [row // 64 * (D // 4) + N // 4 * CONSUMER, 0], dq_tile)
     else:
         dq_tile.store(dq)
-        fence_async_shared()  # what threads wrote, before the copy engine reads it
-        async_add_shared_to_global(dq_desc, [row, dq.shape[1] * CONSUMER], dq_tile)
+        fence_async_shared()
+        if N == D:
+            async_add_shared_to_global(dq_desc, [row + 64 * CONSUMER, 0], dq_tile)
+        else:
+            async_add_shared_to_global(dq_desc, [row, N * CONSUMER], dq_tile)
 
 
 @gluon.jit
 def scan_queries_past_keys(
     dk, dv, k, v, tiles, exchange, dq_tile, dq_desc, barriers, scale, dq_row, columns,
     shift, S_k, taken, first, last, row_before,
-    MASKED: gl.constexpr, RAGGED: gl.constexpr, D: gl.constexpr, STAGES: gl.constexpr, CONSUMER: gl.constexpr,
-    FLAT: gl.constexpr, OPAQUE: gl.constexpr, REGISTERS: gl.constexpr,
+    MASKED: gl.constexpr, RAGGED: gl.constexpr, BLOCK_Q: gl.constexpr, D: gl.constexpr, STAGES: gl.constexpr,
+    CONSUMER: gl.constexpr, FLAT: gl.constexpr, OPAQUE: gl.constexpr, LAG: gl.constexpr,
+    REGISTERS: gl.constexpr,
 ):  # fmt: skip
     # blocks of queries first … last - 1 of one head; Sᵀ, Pᵀ, dPᵀ and dSᵀ are [64 keys, BLOCK_Q queries];
-    # dQ that is added is that of the block before, at row_before
+    # where dQ lags, what is added is that of the block before, at row_before
     k_tiles, v_tiles, q_ring, do_ring, lse_ring, delta_ring = tiles
     _, full, empty, exchanged = barriers
     product: gl.constexpr = accumulator(BLOCK_Q)
     query: gl.constexpr = gl.SliceLayout(0, product)
     left: gl.constexpr = operand_a(dk.type.layout)
     for i in range(first, last):
-        slot, before, now = taken % STAGES, taken % 3, (taken + 1) % 3
+        slot = taken % STAGES
         # 0, which no compiler knows: addresses that it saw never change would fill the registers, and spill
         none = taken >> 30 if OPAQUE else 0
         if OPAQUE and not REGISTERS:
@@ -94,20 +102,28 @@ def scan_queries_past_keys(
             p = gl.where((columns < S_k)[:, None], p, 0.0)
         delta = delta_ring.index(slot).load(query)
         dp = warpgroup_mma_wait(0, deps=[dp])
-        # three buffers: whoever has written the one before is past the products that read this one
-        mbarrier.wait(exchanged.index(before), taken // 3 & 1)
+        if LAG:
+            before, now = taken % 3, (taken + 1) % 3
+            # three buffers: whoever has written the one before is past the products that read this one
+            mbarrier.wait(exchanged.index(before), taken // 3 & 1)
+        else:
+            before, now = taken % 2, taken % 2
         ds = (p * (dp - delta[None, :])).to(q.dtype)
         exchange.index(now * 2 + CONSUMER).store(ds)
         fence_async_shared()  # what threads wrote, before the tensor cores read it
         mbarrier.arrive(exchanged.index(now), count=1)
         # together and as late as this: dV any earlier, beside P and dP, costs registers, and spills at D 128
         dv = warpgroup_mma(gl.convert_layout(p.to(q.dtype), left), do, dv, is_async=True)
-        dq = part_of_dq(k_tiles, exchange, before, none, D, CONSUMER)
+        if not LAG:  # the other consumer's part, waited for under dV's product
+            mbarrier.wait(exchanged.index(now), taken // 2 & 1)
+            row_before = dq_row + i * BLOCK_Q
+        dq = part_of_dq(k_tiles, exchange, before, none, BLOCK_Q, D, CONSUMER)
         dk = warpgroup_mma(gl.convert_layout(ds, left), q, dk, is_async=True)
         dv, dq = warpgroup_mma_wait(1, deps=[dv, dq])
-        add_to_dq(dq_desc, dq_tile, dq, row_before, CONSUMER, FLAT)  # under dK's product
+        add_to_dq(dq_desc, dq_tile, dq, row_before, D, CONSUMER, FLAT)  # under dK's product
         dk = warpgroup_mma_wait(0, deps=[dk])
         mbarrier.arrive(empty.index(slot), count=1)
-        row_before = dq_row + i * BLOCK_Q
+        if LAG:
+            row_before = dq_row + i * BLOCK_Q
         taken += 1
     return dk, dv, taken, row_before

@@ -240,7 +240,8 @@ def fa3_backward(
         arguments = (
             rows_of_heads(q, cut.block_q), rows_of_heads(k, 64), rows_of_heads(v, 64),
             rows_of_heads(do, cut.block_q), flat(lse2, cut.block_q), flat(delta, cut.block_q),
-            runs_of(dq_sum, part // 4) if cut.flat else tiles_of(dq_sum, [64, part]), rows_of_heads(dk, 64), rows_of_heads(dv, 64),
+            runs_of(dq_sum, part // 4) if cut.flat else tiles_of(dq_sum, [64, part]),
+            rows_of_heads(dk, 64), rows_of_heads(dv, 64),
             alpha, alpha * LOG2_E, H, H_k, S_q, S_k, padded, group, tiles,
         )  # fmt: skip
         constants = {

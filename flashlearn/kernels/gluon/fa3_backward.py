@@ -40,6 +40,8 @@ from flashlearn.kernels.gluon.fa3_backward_scan import (
     part_of_dq,
     scan_queries_past_keys,
 )
+from flashlearn.kernels.gluon.fa3_forward import multiprocessors
+from flashlearn.kernels.gluon.forward_tiles import learn
 from flashlearn.kernels.gluon.parts import accumulator, operand_a, refuse_unknown, rows_of_heads, tiles_of
 from flashlearn.kernels.tuned_backward import PADDED, delta_call
 from flashlearn.kernels.tuned_forward import LOG2_E, refuse_misfits
@@ -49,64 +51,97 @@ __all__ = ["fa3_backward"]
 
 @gluon.jit
 def multiply(
-    outputs, tiles, exchange, dq_tiles, barriers, alpha, scale, sizes,
+    outputs, tiles, exchange, dq_tiles, barriers, schedule, alpha, scale, sizes,
     CAUSAL: gl.constexpr, RAGGED: gl.constexpr, D: gl.constexpr,
     BLOCK_Q: gl.constexpr, STAGES: gl.constexpr, CONSUMER: gl.constexpr, REGISTERS: gl.constexpr,
-    FLAT: gl.constexpr, OPAQUE: gl.constexpr, LAG: gl.constexpr,
+    FLAT: gl.constexpr, OPAQUE: gl.constexpr, LAG: gl.constexpr, KV_STAGES: gl.constexpr,
+    PERSISTENT: gl.constexpr,
 ):  # fmt: skip
-    # a consumer: 64 of the program's keys
+    # a consumer, for one block of keys, or, where programs stay, for one after the other
+    next_tile, tile_known, tile_read = schedule
+    taken, turn = 0, 0
+    if PERSISTENT:
+        total = sizes[7]
+        tile = learn(next_tile, tile_known, tile_read, turn)
+        while tile < total:
+            taken = multiply_tile(
+                tile, outputs, tiles, exchange, dq_tiles, barriers, alpha, scale, sizes, taken, turn, CAUSAL,
+                RAGGED, D, BLOCK_Q, STAGES, CONSUMER, REGISTERS, FLAT, OPAQUE, LAG, KV_STAGES,
+            )  # fmt: skip
+            turn += 1
+            tile = learn(next_tile, tile_known, tile_read, turn)
+    else:
+        multiply_tile(
+            gl.program_id(0), outputs, tiles, exchange, dq_tiles, barriers, alpha, scale, sizes, taken, turn,
+            CAUSAL, RAGGED, D, BLOCK_Q, STAGES, CONSUMER, REGISTERS, FLAT, OPAQUE, LAG, KV_STAGES,
+        )  # fmt: skip
+
+
+@gluon.jit
+def multiply_tile(
+    tile, outputs, tiles, exchange, dq_tiles, barriers, alpha, scale, sizes, taken, turn,
+    CAUSAL: gl.constexpr, RAGGED: gl.constexpr, D: gl.constexpr,
+    BLOCK_Q: gl.constexpr, STAGES: gl.constexpr, CONSUMER: gl.constexpr, REGISTERS: gl.constexpr,
+    FLAT: gl.constexpr, OPAQUE: gl.constexpr, LAG: gl.constexpr, KV_STAGES: gl.constexpr,
+):  # fmt: skip
+    # 64 of the block's keys
     dq_desc, dk_desc, dv_desc = outputs
     k_tiles, v_tiles, _, _, _, _ = tiles
-    kv_full, _, _, exchanged = barriers
-    H, H_K, S_q, S_k, S_PADDED, _, _ = sizes
-    b, h_k, first_column, first, whole, last = block_at(sizes, CAUSAL, BLOCK_Q)
+    kv_full, kv_empty, _, _, exchanged = barriers
+    H, H_K, S_q, S_k, S_PADDED, _, _, _ = sizes
+    b, h_k, first_column, first, whole, last = block_at(tile, sizes, CAUSAL, BLOCK_Q)
     first_column += CONSUMER * KEYS
     columns = first_column + gl.arange(0, KEYS, gl.SliceLayout(1, accumulator(BLOCK_Q)))
-    k = k_tiles.index(CONSUMER).reshape([KEYS, D])
-    v = v_tiles.index(CONSUMER).reshape([KEYS, D])
+    place = turn % KV_STAGES
+    kv = place * 2
+    k = k_tiles.index(kv + CONSUMER).reshape([KEYS, D])
+    v = v_tiles.index(kv + CONSUMER).reshape([KEYS, D])
     dq_tile = dq_tiles.index(CONSUMER)
     dk = gl.zeros([KEYS, D], gl.float32, accumulator(D))
     dv = gl.zeros([KEYS, D], gl.float32, accumulator(D))
     if LAG:  # before the first block there is nothing: dS is zero, and so is what it adds to dQ
         zeros = gl.zeros([KEYS, BLOCK_Q], v_tiles.dtype, accumulator(BLOCK_Q))
-        exchange.index(CONSUMER).store(zeros)
+        swapped = taken + turn
+        exchange.index(swapped % 3 * 2 + CONSUMER).store(zeros)
         fence_async_shared()
-        mbarrier.arrive(exchanged.index(0), count=1)
+        mbarrier.arrive(exchanged.index(swapped % 3), count=1)
     row_before = (b * H + h_k * (H // H_K)) * S_PADDED
-    mbarrier.wait(kv_full.index(0), 0)
+    mbarrier.wait(kv_full.index(place), turn // KV_STAGES & 1)
     if REGISTERS:  # both are left operands of every block: shared memory is read once
         k = k.load(operand_a(accumulator(BLOCK_Q)))
         v = v.load(operand_a(accumulator(BLOCK_Q)))
-    taken = 0
     for h in range(h_k * (H // H_K), (h_k + 1) * (H // H_K)):
         dq_row = (b * H + h) * S_PADDED
         if CAUSAL:
             dk, dv, taken, row_before = scan_queries_past_keys(
                 dk, dv, k, v, tiles, exchange, dq_tile, dq_desc, barriers, scale, dq_row, columns,
-                S_k - S_q, S_k, taken, first, whole, row_before, True, RAGGED, BLOCK_Q, D, STAGES, CONSUMER,
-                FLAT, OPAQUE, LAG, REGISTERS,
+                S_k - S_q, S_k, taken, turn, kv, first, whole, row_before, True, RAGGED, BLOCK_Q, D, STAGES,
+                CONSUMER, FLAT, OPAQUE, LAG, REGISTERS,
             )  # fmt: skip
         dk, dv, taken, row_before = scan_queries_past_keys(
             dk, dv, k, v, tiles, exchange, dq_tile, dq_desc, barriers, scale, dq_row, columns,
-            S_k - S_q, S_k, taken, gl.maximum(first, whole), last, row_before, False, RAGGED, BLOCK_Q, D,
-            STAGES, CONSUMER, FLAT, OPAQUE, LAG, REGISTERS,
+            S_k - S_q, S_k, taken, turn, kv, gl.maximum(first, whole), last, row_before, False, RAGGED,
+            BLOCK_Q, D, STAGES, CONSUMER, FLAT, OPAQUE, LAG, REGISTERS,
         )  # fmt: skip
     if LAG:
-        mbarrier.wait(exchanged.index(taken % 3), taken // 3 & 1)
-        dq = part_of_dq(k_tiles, exchange, taken % 3, 0, BLOCK_Q, D, CONSUMER)
+        swapped = taken + turn
+        mbarrier.wait(exchanged.index(swapped % 3), swapped // 3 & 1)
+        dq = part_of_dq(k_tiles, exchange, swapped % 3, kv, BLOCK_Q, D, CONSUMER)
         dq = warpgroup_mma_wait(0, deps=[dq])
         add_to_dq(dq_desc, dq_tile, dq, row_before, D, CONSUMER, FLAT)
     # V of this consumer is done with: its buffer takes dV, and then dK
-    box = v_tiles.index(CONSUMER)
+    box = v_tiles.index(kv + CONSUMER)
     out = box.reshape([KEYS, D])
-    out.store(dv.to(v.dtype))
+    out.store(dv.to(v_tiles.dtype))
     fence_async_shared()
     tma.async_copy_shared_to_global(dv_desc, [b, h_k, first_column, 0], box)
     tma.store_wait(0)
-    out.store((dk * alpha).to(v.dtype))
+    out.store((dk * alpha).to(v_tiles.dtype))
     fence_async_shared()
     tma.async_copy_shared_to_global(dk_desc, [b, h_k, first_column, 0], box)
     tma.store_wait(0)
+    mbarrier.arrive(kv_empty.index(place), count=1)
+    return taken
 
 
 @gluon.jit
@@ -118,18 +153,19 @@ def ring(SLOTS: gl.constexpr, ARRIVALS: gl.constexpr):
     return barriers
 
 
-@gluon.jit(do_not_specialize=["GROUP", "TILES", "S_PADDED"])
+@gluon.jit(do_not_specialize=["GROUP", "TILES", "S_PADDED", "total"])
 def fa3_backward_kernel(
-    q_desc, k_desc, v_desc, do_desc, lse_desc, delta_desc, dq_desc, dk_desc, dv_desc, alpha, scale,
-    H, H_K, S_q, S_k, S_PADDED, GROUP, TILES,
+    q_desc, k_desc, v_desc, do_desc, lse_desc, delta_desc, dq_desc, dk_desc, dv_desc, counter_ptr,
+    alpha, scale, H, H_K, S_q, S_k, S_PADDED, GROUP, TILES, total,
     CAUSAL: gl.constexpr, RAGGED: gl.constexpr, STAGES: gl.constexpr, REGISTERS: gl.constexpr,
-    FLAT: gl.constexpr, OPAQUE: gl.constexpr, LAG: gl.constexpr,
+    FLAT: gl.constexpr, OPAQUE: gl.constexpr, LAG: gl.constexpr, KV_STAGES: gl.constexpr,
+    PERSISTENT: gl.constexpr,
 ):  # fmt: skip
     BLOCK_Q: gl.constexpr = q_desc.block_type.shape[2]
     D: gl.constexpr = q_desc.block_type.shape[3]
     PLACES: gl.constexpr = SLOTS if LAG else 2
-    k_tiles = gl.allocate_shared_memory(k_desc.dtype, [2, 1, 1, KEYS, D], k_desc.layout)
-    v_tiles = gl.allocate_shared_memory(v_desc.dtype, [2, 1, 1, KEYS, D], v_desc.layout)
+    k_tiles = gl.allocate_shared_memory(k_desc.dtype, [2 * KV_STAGES, 1, 1, KEYS, D], k_desc.layout)
+    v_tiles = gl.allocate_shared_memory(v_desc.dtype, [2 * KV_STAGES, 1, 1, KEYS, D], v_desc.layout)
     q_ring = gl.allocate_shared_memory(q_desc.dtype, [STAGES, 1, 1, BLOCK_Q, D], q_desc.layout)
     do_ring = gl.allocate_shared_memory(do_desc.dtype, [STAGES, 1, 1, BLOCK_Q, D], do_desc.layout)
     lse_ring = gl.allocate_shared_memory(gl.float32, [STAGES, BLOCK_Q], lse_desc.layout)
@@ -139,20 +175,27 @@ def fa3_backward_kernel(
     dq_rows: gl.constexpr = dq_desc.block_type.shape[0]
     dq_columns: gl.constexpr = dq_desc.block_type.shape[1]
     dq_tiles = gl.allocate_shared_memory(gl.float32, [2, dq_rows, dq_columns], dq_desc.layout)
-    kv_full, full, empty = ring(1, 1), ring(STAGES, 1), ring(STAGES, 2)
+    kv_full, kv_empty = ring(KV_STAGES, 1), ring(KV_STAGES, 2)
+    full, empty = ring(STAGES, 1), ring(STAGES, 2)
     exchanged = ring(PLACES, 2)  # both consumers have written their dSᵀ
     tiles = (k_tiles, v_tiles, q_ring, do_ring, lse_ring, delta_ring)
-    barriers = (kv_full, full, empty, exchanged)
-    sizes = (H, H_K, S_q, S_k, S_PADDED, GROUP, TILES)
+    barriers = (kv_full, kv_empty, full, empty, exchanged)
+    sizes = (H, H_K, S_q, S_k, S_PADDED, GROUP, TILES, total)
+    # which block of keys is next: only the producer knows, and tells the consumers
+    next_tile = gl.allocate_shared_memory(gl.int32, [2, 1], gl.SwizzledSharedLayout(1, 1, 1, order=[0]))
+    schedule = (next_tile, ring(2, 1), ring(2, 2))
     inputs = (q_desc, k_desc, v_desc, do_desc, lse_desc, delta_desc)
     outputs = (dq_desc, dk_desc, dv_desc)
     gl.warp_specialize(  # registers: 2 · 128 · 240 + 128 · 24 of 65536
         [
-            (multiply, (outputs, tiles, exchange, dq_tiles, barriers, alpha, scale, sizes,
-                        CAUSAL, RAGGED, D, BLOCK_Q, STAGES, 0, REGISTERS, FLAT, OPAQUE, LAG)),
-            (multiply, (outputs, tiles, exchange, dq_tiles, barriers, alpha, scale, sizes,
-                        CAUSAL, RAGGED, D, BLOCK_Q, STAGES, 1, REGISTERS, FLAT, OPAQUE, LAG)),
-            (load, (inputs, tiles, barriers, sizes, CAUSAL, STAGES)),
+            (multiply, (outputs, tiles, exchange, dq_tiles, barriers, schedule, alpha, scale, sizes,
+                        CAUSAL, RAGGED, D, BLOCK_Q, STAGES, 0, REGISTERS, FLAT, OPAQUE, LAG,
+                        KV_STAGES, PERSISTENT)),
+            (multiply, (outputs, tiles, exchange, dq_tiles, barriers, schedule, alpha, scale, sizes,
+                        CAUSAL, RAGGED, D, BLOCK_Q, STAGES, 1, REGISTERS, FLAT, OPAQUE, LAG,
+                        KV_STAGES, PERSISTENT)),
+            (load, (inputs, counter_ptr, tiles, barriers, schedule, sizes, CAUSAL, STAGES, KV_STAGES,
+                    PERSISTENT)),
         ],
         [4, 1], [240, 24],
     )  # fmt: skip
@@ -188,9 +231,8 @@ def finish_dq_kernel(sum_ptr, dq_ptr, alpha, S_q, S_PADDED, D: tl.constexpr, BLO
 
 def runs_of(sums: Tensor, runs: int) -> TensorDescriptor:
     """The dense fp32 sums in blocks of so many runs of 256 numbers, as they lie."""
-    t = sums.view(-1, 256)
     layout = gl.NVMMASharedLayout(swizzle_byte_width=0, element_bitwidth=32, rank=2)
-    return TensorDescriptor(t, list(t.shape), [256, 1], [runs, 256], layout)
+    return TensorDescriptor(sums, [sums.numel() // 256, 256], [256, 1], [runs, 256], layout)
 
 
 def flat(t: Tensor, block: int = 64) -> TensorDescriptor:
@@ -207,6 +249,8 @@ class BackwardCut:
     opaque: bool = True
     lag: bool = True
     block_q: int = 64
+    persistent: bool = False
+    kv_stages: int = 1
     stages: int = 2
     registers: bool | None = None
 
@@ -230,19 +274,23 @@ def fa3_backward(
     padded = triton.cdiv(S_q, PADDED) * PADDED
     lse = lse.contiguous()
     delta, lse2 = torch.empty((2, B * H, padded), dtype=torch.float32, device=q.device)
-    dq_sum = torch.zeros((B * H * padded, D), dtype=torch.float32, device=q.device)
+    dq_sum = torch.zeros((B * H * padded + 4, D), dtype=torch.float32, device=q.device)
+    counter = dq_sum[B * H * padded :].view(torch.int32).view(-1)  # begins at 0, as the sums do
     dq, dk, dv = like(q, q.shape), like(k, k.shape), like(v, v.shape)
 
     def calls() -> list[Call]:
         tiles = triton.cdiv(S_k, 128)
         group = heads_together(B * H_k, tiles, 2 * D * q.element_size() * S_q * H // H_k, causal)
+        programs = tiles * B * H_k
+        if cut.persistent:
+            programs = min(programs, multiprocessors(q.device))
         part = D // 2 if cut.block_q == 64 else D  # columns of dQ that a consumer computes
         arguments = (
             rows_of_heads(q, cut.block_q), rows_of_heads(k, 64), rows_of_heads(v, 64),
             rows_of_heads(do, cut.block_q), flat(lse2, cut.block_q), flat(delta, cut.block_q),
             runs_of(dq_sum, part // 4) if cut.flat else tiles_of(dq_sum, [64, part]),
-            rows_of_heads(dk, 64), rows_of_heads(dv, 64),
-            alpha, alpha * LOG2_E, H, H_k, S_q, S_k, padded, group, tiles,
+            rows_of_heads(dk, 64), rows_of_heads(dv, 64), counter,
+            alpha, alpha * LOG2_E, H, H_k, S_q, S_k, padded, group, tiles, tiles * B * H_k,
         )  # fmt: skip
         constants = {
             "CAUSAL": causal,
@@ -251,12 +299,14 @@ def fa3_backward(
             "FLAT": cut.flat,
             "OPAQUE": cut.opaque,
             "LAG": cut.lag,
+            "KV_STAGES": cut.kv_stages,
+            "PERSISTENT": cut.persistent,
         }
         constants["REGISTERS"] = (D, cut.block_q) == (64, 64) if cut.registers is None else cut.registers
         finish, blocks = (finish_flat_dq_kernel, {}) if cut.flat else (finish_dq_kernel, {"BLOCK": 64})
         return [
             delta_call(o, do, lse, delta, lse2),
-            Call(fa3_backward_kernel, (tiles * B * H_k,), arguments, constants, {"num_warps": 4}),
+            Call(fa3_backward_kernel, (programs,), arguments, constants, {"num_warps": 4}),
             Call(
                 finish, (padded // 64 * B * H,), (dq_sum, dq, alpha, S_q, padded),
                 {"D": D, **blocks},
@@ -265,5 +315,5 @@ def fa3_backward(
 
     strides = (q.stride(), k.stride(), v.stride(), o.stride(), do.stride())
     key = ("fa3 backward", causal, alpha, cut, q.dtype, q.device, q.shape, k.shape, *strides)
-    launch(key, (q, k, v, o, do, lse, delta, lse2, dq_sum, dq, dk, dv), calls)
+    launch(key, (q, k, v, o, do, lse, delta, lse2, dq_sum, counter, dq, dk, dv), calls)
     return dq, dk, dv

@@ -29,14 +29,14 @@ SLOTS = gl.constexpr(3)
 
 
 @gluon.jit
-def part_of_dq(k_tiles, exchange, slot, none, BLOCK_Q: gl.constexpr, D: gl.constexpr, CONSUMER: gl.constexpr):
+def part_of_dq(k_tiles, exchange, slot, kv, BLOCK_Q: gl.constexpr, D: gl.constexpr, CONSUMER: gl.constexpr):
     # dQ = Σ over both consumers' keys of dS K, in flight: 64 queries and half of the columns, or of 128
     # queries 64 and all columns
     COLUMNS: gl.constexpr = D // 2 if BLOCK_Q == 64 else D
     dq = gl.zeros([64, COLUMNS], gl.float32, accumulator(COLUMNS))
     for c in gl.static_range(2):
         dst = exchange.index(slot * 2 + c)
-        k = k_tiles.index(c + none).reshape([KEYS, D])
+        k = k_tiles.index(kv + c).reshape([KEYS, D])
         if BLOCK_Q == 64:
             k = k.slice(COLUMNS * CONSUMER, COLUMNS, dim=1)
         else:
@@ -66,7 +66,7 @@ def add_to_dq(dq_desc, dq_tile, dq, row, D: gl.constexpr, CONSUMER: gl.constexpr
 @gluon.jit
 def scan_queries_past_keys(
     dk, dv, k, v, tiles, exchange, dq_tile, dq_desc, barriers, scale, dq_row, columns,
-    shift, S_k, taken, first, last, row_before,
+    shift, S_k, taken, turn, kv, first, last, row_before,
     MASKED: gl.constexpr, RAGGED: gl.constexpr, BLOCK_Q: gl.constexpr, D: gl.constexpr, STAGES: gl.constexpr,
     CONSUMER: gl.constexpr, FLAT: gl.constexpr, OPAQUE: gl.constexpr, LAG: gl.constexpr,
     REGISTERS: gl.constexpr,
@@ -74,17 +74,17 @@ def scan_queries_past_keys(
     # blocks of queries first … last - 1 of one head; Sᵀ, Pᵀ, dPᵀ and dSᵀ are [64 keys, BLOCK_Q queries];
     # where dQ lags, what is added is that of the block before, at row_before
     k_tiles, v_tiles, q_ring, do_ring, lse_ring, delta_ring = tiles
-    _, full, empty, exchanged = barriers
+    _, _, full, empty, exchanged = barriers
     product: gl.constexpr = accumulator(BLOCK_Q)
     query: gl.constexpr = gl.SliceLayout(0, product)
     left: gl.constexpr = operand_a(dk.type.layout)
     for i in range(first, last):
         slot = taken % STAGES
         # 0, which no compiler knows: addresses that it saw never change would fill the registers, and spill
-        none = taken >> 30 if OPAQUE else 0
+        kv_now = kv + (taken >> 30) if OPAQUE else kv
         if OPAQUE and not REGISTERS:
-            k = k_tiles.index(CONSUMER + none).reshape([KEYS, D])
-            v = v_tiles.index(CONSUMER + none).reshape([KEYS, D])
+            k = k_tiles.index(kv_now + CONSUMER).reshape([KEYS, D])
+            v = v_tiles.index(kv_now + CONSUMER).reshape([KEYS, D])
         q = q_ring.index(slot).reshape([BLOCK_Q, D])
         do = do_ring.index(slot).reshape([BLOCK_Q, D])
         mbarrier.wait(full.index(slot), taken // STAGES & 1)
@@ -103,9 +103,10 @@ def scan_queries_past_keys(
         delta = delta_ring.index(slot).load(query)
         dp = warpgroup_mma_wait(0, deps=[dp])
         if LAG:
-            before, now = taken % 3, (taken + 1) % 3
+            swapped = taken + turn
+            before, now = swapped % 3, (swapped + 1) % 3
             # three buffers: whoever has written the one before is past the products that read this one
-            mbarrier.wait(exchanged.index(before), taken // 3 & 1)
+            mbarrier.wait(exchanged.index(before), swapped // 3 & 1)
         else:
             before, now = taken % 2, taken % 2
         ds = (p * (dp - delta[None, :])).to(q.dtype)
@@ -117,7 +118,7 @@ def scan_queries_past_keys(
         if not LAG:  # the other consumer's part, waited for under dV's product
             mbarrier.wait(exchanged.index(now), taken // 2 & 1)
             row_before = dq_row + i * BLOCK_Q
-        dq = part_of_dq(k_tiles, exchange, before, none, BLOCK_Q, D, CONSUMER)
+        dq = part_of_dq(k_tiles, exchange, before, kv_now, BLOCK_Q, D, CONSUMER)
         dk = warpgroup_mma(gl.convert_layout(ds, left), q, dk, is_async=True)
         dv, dq = warpgroup_mma_wait(1, deps=[dv, dq])
         add_to_dq(dq_desc, dq_tile, dq, row_before, D, CONSUMER, FLAT)  # under dK's product

@@ -7,19 +7,15 @@ import math
 
 import pytest
 import torch
-from triton.backends.compiler import GPUTarget
-from triton.compiler import compile as compile_for
-from triton.experimental.gluon._runtime import GluonASTSource
 from triton.runtime.jit import mangle_type
 
 from flashlearn.interpreter.errors import NeedsGpu
 from flashlearn.interpreter.route import observing
 from flashlearn.kernels.gluon import fa3_backward as module
-from flashlearn.kernels.gluon.fa3_backward import fa3_backward, flat
-from flashlearn.kernels.gluon.parts import rows_of_heads, tiles_of
+from flashlearn.kernels.gluon.fa3_backward import BackwardCut, fa3_backward
 from flashlearn.machine import device
+from tests.kernels.gluon.compiled import assembled
 
-HOPPER = GPUTarget("cuda", 90, 32)
 SHARED = 227 * 1024
 """Bytes that a program may have on Hopper."""
 hopper_only = pytest.mark.skipif(
@@ -27,38 +23,57 @@ hopper_only = pytest.mark.skipif(
 )
 
 
-@pytest.mark.parametrize("D", [64, 128])
-def test_the_kernel_compiles_for_hopper_where_there_is_none(D):
+CUTS = (
+    BackwardCut(),
+    BackwardCut(flat=False, opaque=False),
+    BackwardCut(lag=False),
+    BackwardCut(persistent=True),
+)
+SPILLED_AT_MOST = 32
+"""Bytes of registers that the kernel for D 128 puts aside, once for a block of keys: its loop has none."""
+
+
+def launched(D, cut, causal=False):
+    """The calls of one backward pass on a machine without a GPU, described as on one."""
     x = torch.empty(1, 2, 256, D, dtype=torch.bfloat16)
-    numbers = torch.empty(512)
-    described = [rows_of_heads(x, 64) for _ in range(4)]
-    sums = [flat(numbers), flat(numbers), tiles_of(torch.empty(512, D), [64, D // 2])]
-    values = [
-        *described,
-        *sums,
-        rows_of_heads(x, 64),
-        rows_of_heads(x, 64),
-        0.5,
-        0.5,
-        2,
-        2,
-        256,
-        256,
-        256,
-        2,
-        2,
-    ]
-    constants = {"CAUSAL": False, "RAGGED": False, "STAGES": 2, "REGISTERS": D == 64}
-    kernel = module.fa3_backward_kernel
-    signature = dict(zip(kernel.arg_names, map(mangle_type, values), strict=False))
-    signature |= dict.fromkeys(constants, "constexpr")
-    constexprs = {(kernel.arg_names.index(name),): value for name, value in constants.items()}
-    compiled = compile_for(
-        GluonASTSource(kernel, signature, constexprs), target=HOPPER, options={"num_warps": 4}
-    )
-    assert compiled.metadata.shared <= SHARED
-    assert "cp.reduce.async.bulk.tensor" in compiled.asm["ptx"]
-    assert "setmaxnreg.inc" in compiled.asm["ptx"]
+    found = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "launch", lambda key, tensors, calls: found.append((tensors, calls())))
+        fa3_backward(x, x, x, x, x, torch.empty(1, 2, 256), causal, cut=cut)
+    return found[0]
+
+
+def assembled_call(call, folder):
+    types = dict(zip(call.kernel.arg_names, map(mangle_type, call.arguments), strict=False))
+    return assembled(call.kernel, types, call.constants, folder)
+
+
+@pytest.mark.parametrize("D", [64, 128])
+def test_the_kernel_compiles_for_hopper_where_there_is_none(D, tmp_path):
+    made = assembled_call(launched(D, BackwardCut())[1][1], tmp_path)
+    assert made.shared <= SHARED
+    assert "cp.reduce.async.bulk.tensor" in made.ptx and "setmaxnreg.inc" in made.ptx
+    assert made.spilled <= SPILLED_AT_MOST
+
+
+@pytest.mark.parametrize("cut", CUTS, ids=str)
+def test_every_descriptor_is_of_a_tensor_that_later_launches_exchange(cut):
+    tensors, calls = launched(64, cut)
+    known = {id(t) for t in tensors}
+    for call in calls:
+        held = [getattr(one, "base", one) for one in call.arguments]
+        assert {id(t) for t in held if isinstance(t, torch.Tensor)} <= known
+
+
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize("cut", [*CUTS, BackwardCut(block_q=128)], ids=str)
+def test_each_way_of_cutting_the_work_agrees_with_fp64(cut, causal):
+    q, k, v, do = drawn((1, 2, 1, 130, 150), 64, "cpu")
+    o, lse, expected = reference(q, k, v, do, causal, 0.125)
+    with observing():
+        got = fa3_backward(q, k, v, o.to(q.dtype), do, lse.detach().float(), causal, cut=cut)
+    for one, other in zip(got, expected, strict=True):
+        assert (one.double() - other).norm() < 5e-3 * other.norm()
 
 
 def reference(q, k, v, do, causal, alpha):

@@ -32,7 +32,7 @@ from triton.experimental.gluon.nvidia.hopper import TensorDescriptor
 
 from flashlearn.kernels.compiled_launches import Call, launch
 from flashlearn.kernels.described import complying, heads_together, like
-from flashlearn.kernels.gluon.fa3_backward_load import block_at, load
+from flashlearn.kernels.gluon.fa3_backward_load import block_at, first_query_block, load
 from flashlearn.kernels.gluon.fa3_backward_scan import (
     KEYS,
     SLOTS,
@@ -43,7 +43,7 @@ from flashlearn.kernels.gluon.fa3_backward_scan import (
 from flashlearn.kernels.gluon.fa3_forward import multiprocessors
 from flashlearn.kernels.gluon.forward_tiles import learn
 from flashlearn.kernels.gluon.parts import accumulator, operand_a, refuse_unknown, rows_of_heads, tiles_of
-from flashlearn.kernels.tuned_backward import PADDED, delta_call
+from flashlearn.kernels.tuned_backward import PADDED, delta_and_lse_kernel, delta_call
 from flashlearn.kernels.tuned_forward import LOG2_E, refuse_misfits
 
 __all__ = ["fa3_backward"]
@@ -55,6 +55,7 @@ def multiply(
     CAUSAL: gl.constexpr, RAGGED: gl.constexpr, D: gl.constexpr,
     BLOCK_Q: gl.constexpr, STAGES: gl.constexpr, CONSUMER: gl.constexpr, REGISTERS: gl.constexpr,
     FLAT: gl.constexpr, OPAQUE: gl.constexpr, LAG: gl.constexpr, KV_STAGES: gl.constexpr,
+    STAGGER: gl.constexpr,
     PERSISTENT: gl.constexpr,
 ):  # fmt: skip
     # a consumer, for one block of keys, or, where programs stay, for one after the other
@@ -66,14 +67,14 @@ def multiply(
         while tile < total:
             taken = multiply_tile(
                 tile, outputs, tiles, exchange, dq_tiles, barriers, alpha, scale, sizes, taken, turn, CAUSAL,
-                RAGGED, D, BLOCK_Q, STAGES, CONSUMER, REGISTERS, FLAT, OPAQUE, LAG, KV_STAGES,
+                RAGGED, D, BLOCK_Q, STAGES, CONSUMER, REGISTERS, FLAT, OPAQUE, LAG, KV_STAGES, STAGGER,
             )  # fmt: skip
             turn += 1
             tile = learn(next_tile, tile_known, tile_read, turn)
     else:
         multiply_tile(
             gl.program_id(0), outputs, tiles, exchange, dq_tiles, barriers, alpha, scale, sizes, taken, turn,
-            CAUSAL, RAGGED, D, BLOCK_Q, STAGES, CONSUMER, REGISTERS, FLAT, OPAQUE, LAG, KV_STAGES,
+            CAUSAL, RAGGED, D, BLOCK_Q, STAGES, CONSUMER, REGISTERS, FLAT, OPAQUE, LAG, KV_STAGES, STAGGER,
         )  # fmt: skip
 
 
@@ -83,6 +84,7 @@ def multiply_tile(
     CAUSAL: gl.constexpr, RAGGED: gl.constexpr, D: gl.constexpr,
     BLOCK_Q: gl.constexpr, STAGES: gl.constexpr, CONSUMER: gl.constexpr, REGISTERS: gl.constexpr,
     FLAT: gl.constexpr, OPAQUE: gl.constexpr, LAG: gl.constexpr, KV_STAGES: gl.constexpr,
+    STAGGER: gl.constexpr,
 ):  # fmt: skip
     # 64 of the block's keys
     dq_desc, dk_desc, dv_desc = outputs
@@ -92,6 +94,7 @@ def multiply_tile(
     b, h_k, first_column, first, whole, last = block_at(tile, sizes, CAUSAL, BLOCK_Q)
     first_column += CONSUMER * KEYS
     columns = first_column + gl.arange(0, KEYS, gl.SliceLayout(1, accumulator(BLOCK_Q)))
+    start = first_query_block(first_column, sizes, last, CAUSAL, STAGGER)
     place = turn % KV_STAGES
     kv = place * 2
     k = k_tiles.index(kv + CONSUMER).reshape([KEYS, D])
@@ -115,13 +118,13 @@ def multiply_tile(
         if CAUSAL:
             dk, dv, taken, row_before = scan_queries_past_keys(
                 dk, dv, k, v, tiles, exchange, dq_tile, dq_desc, barriers, scale, dq_row, columns,
-                S_k - S_q, S_k, taken, turn, kv, first, whole, row_before, True, RAGGED, BLOCK_Q, D, STAGES,
-                CONSUMER, FLAT, OPAQUE, LAG, REGISTERS,
+                S_k - S_q, S_k, taken, turn, kv, 0, last, first, whole, row_before, True, RAGGED, BLOCK_Q, D,
+                STAGES, CONSUMER, FLAT, OPAQUE, LAG, REGISTERS,
             )  # fmt: skip
         dk, dv, taken, row_before = scan_queries_past_keys(
             dk, dv, k, v, tiles, exchange, dq_tile, dq_desc, barriers, scale, dq_row, columns,
-            S_k - S_q, S_k, taken, turn, kv, gl.maximum(first, whole), last, row_before, False, RAGGED,
-            BLOCK_Q, D, STAGES, CONSUMER, FLAT, OPAQUE, LAG, REGISTERS,
+            S_k - S_q, S_k, taken, turn, kv, start, last, gl.maximum(first, whole), last, row_before, False,
+            RAGGED, BLOCK_Q, D, STAGES, CONSUMER, FLAT, OPAQUE, LAG, REGISTERS,
         )  # fmt: skip
     if LAG:
         swapped = taken + turn
@@ -159,6 +162,7 @@ def fa3_backward_kernel(
     alpha, scale, H, H_K, S_q, S_k, S_PADDED, GROUP, TILES, total,
     CAUSAL: gl.constexpr, RAGGED: gl.constexpr, STAGES: gl.constexpr, REGISTERS: gl.constexpr,
     FLAT: gl.constexpr, OPAQUE: gl.constexpr, LAG: gl.constexpr, KV_STAGES: gl.constexpr,
+    STAGGER: gl.constexpr,
     PERSISTENT: gl.constexpr,
 ):  # fmt: skip
     BLOCK_Q: gl.constexpr = q_desc.block_type.shape[2]
@@ -190,15 +194,42 @@ def fa3_backward_kernel(
         [
             (multiply, (outputs, tiles, exchange, dq_tiles, barriers, schedule, alpha, scale, sizes,
                         CAUSAL, RAGGED, D, BLOCK_Q, STAGES, 0, REGISTERS, FLAT, OPAQUE, LAG,
-                        KV_STAGES, PERSISTENT)),
+                        KV_STAGES, STAGGER, PERSISTENT)),
             (multiply, (outputs, tiles, exchange, dq_tiles, barriers, schedule, alpha, scale, sizes,
                         CAUSAL, RAGGED, D, BLOCK_Q, STAGES, 1, REGISTERS, FLAT, OPAQUE, LAG,
-                        KV_STAGES, PERSISTENT)),
+                        KV_STAGES, STAGGER, PERSISTENT)),
             (load, (inputs, counter_ptr, tiles, barriers, schedule, sizes, CAUSAL, STAGES, KV_STAGES,
-                    PERSISTENT)),
+                    PERSISTENT, STAGGER)),
         ],
         [4, 1], [240, 24],
     )  # fmt: skip
+
+
+@triton.jit
+def prepare_kernel(
+    o_ptr, do_ptr, lse_ptr, delta_ptr, lse2_ptr, sum_ptr, H, S, S_PADDED, D,
+    o_batch, o_head, o_row, o_col, do_batch, do_head, do_row, do_col,
+    BLOCK_Q: tl.constexpr, BLOCK_D: tl.constexpr,
+):  # fmt: skip
+    # delta and LSE as in lesson 12, and zeros into these rows of dQ's sum; the first program also into the
+    # four rows after the last one, of which one number counts blocks of keys
+    SIZE: tl.constexpr = BLOCK_Q * BLOCK_D
+    at = tl.arange(0, SIZE)
+    zeros = tl.zeros((SIZE,), tl.float32)
+    tl.store(sum_ptr + tl.program_id(0).to(tl.int64) * SIZE + at, zeros)
+    after = (tl.program_id(0) == 0) & (at < 4 * BLOCK_D)
+    tl.store(sum_ptr + tl.num_programs(0).to(tl.int64) * SIZE + at, zeros, mask=after)
+    delta_and_lse_kernel(
+        o_ptr, do_ptr, lse_ptr, delta_ptr, lse2_ptr, H, S, S_PADDED, D,
+        o_batch, o_head, o_row, o_col, do_batch, do_head, do_row, do_col, BLOCK_Q, BLOCK_D,
+    )  # fmt: skip
+
+
+def prepare_call(o: Tensor, do: Tensor, lse: Tensor, delta: Tensor, lse2: Tensor, sums: Tensor) -> Call:
+    """The launch that fills delta and lse2, and zeroes the sums."""
+    call = delta_call(o, do, lse, delta, lse2)
+    arguments = (*call.arguments[:5], sums, *call.arguments[5:])
+    return Call(prepare_kernel, call.grid, arguments, call.constants, call.options)
 
 
 @triton.jit
@@ -251,6 +282,8 @@ class BackwardCut:
     block_q: int = 64
     persistent: bool = False
     kv_stages: int = 1
+    stagger: bool = False
+    zeros_with_delta: bool = False
     stages: int = 2
     registers: bool | None = None
 
@@ -274,7 +307,8 @@ def fa3_backward(
     padded = triton.cdiv(S_q, PADDED) * PADDED
     lse = lse.contiguous()
     delta, lse2 = torch.empty((2, B * H, padded), dtype=torch.float32, device=q.device)
-    dq_sum = torch.zeros((B * H * padded + 4, D), dtype=torch.float32, device=q.device)
+    made = torch.empty if cut.zeros_with_delta else torch.zeros
+    dq_sum = made((B * H * padded + 4, D), dtype=torch.float32, device=q.device)
     counter = dq_sum[B * H * padded :].view(torch.int32).view(-1)  # begins at 0, as the sums do
     dq, dk, dv = like(q, q.shape), like(k, k.shape), like(v, v.shape)
 
@@ -301,11 +335,14 @@ def fa3_backward(
             "LAG": cut.lag,
             "KV_STAGES": cut.kv_stages,
             "PERSISTENT": cut.persistent,
+            "STAGGER": cut.stagger,
         }
         constants["REGISTERS"] = (D, cut.block_q) == (64, 64) if cut.registers is None else cut.registers
         finish, blocks = (finish_flat_dq_kernel, {}) if cut.flat else (finish_dq_kernel, {"BLOCK": 64})
         return [
-            delta_call(o, do, lse, delta, lse2),
+            prepare_call(o, do, lse, delta, lse2, dq_sum)
+            if cut.zeros_with_delta
+            else delta_call(o, do, lse, delta, lse2),
             Call(fa3_backward_kernel, (programs,), arguments, constants, {"num_warps": 4}),
             Call(
                 finish, (padded // 64 * B * H,), (dq_sum, dq, alpha, S_q, padded),

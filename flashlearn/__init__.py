@@ -8,7 +8,7 @@ On a machine without a GPU, importing this package also routes triton's launches
 kernels run on CPU tensors, and a wild pointer gives a sentence instead of a crash.
 
 Names are loaded at their first use: `flashlearn doctor` must run, and report what is missing, on a machine
-where torch or triton is not installed.
+where torch or triton is not installed. There the symbolic exercises can still be checked, with sympy alone.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from flashlearn import outdated_lesson
+from flashlearn.later import is_installed
 
 __version__ = "0.1.0"
 
@@ -33,10 +34,12 @@ _HOMES = {
     "Report": "report",
     "TraceError": "tracing",
     "UnknownExercise": "lessons",
+    "attention": "kernels.variants.attention",
     "check": "course.check",
     "hint": "course.hints",
     "observing": "interpreter.route",
     "recall": "course.recall",
+    "register_in_transformers": "kernels.variants.hugging_face",
     "reset": "course.resetting",
     "solution": "course.solutions",
     "status": "course.status",
@@ -81,6 +84,8 @@ def _is_the_command() -> bool:
 
 
 def _route_launches() -> None:
+    if not (is_installed("torch") and is_installed("triton")):
+        return  # formulas are checked without them, and there is no launch to route
     from flashlearn.interpreter.route import install
     from flashlearn.machine.device import has_gpu
 

@@ -13,11 +13,13 @@ import enum
 import functools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import torch
-
+from flashlearn.later import is_installed
 from flashlearn.verdicts import Status
+
+if TYPE_CHECKING:
+    import torch
 
 Inputs = dict[str, Any]
 """Arguments of a launcher by parameter name, in the order of its signature."""
@@ -34,6 +36,15 @@ class Kind(enum.Enum):
     SYMBOLIC = "symbolic"
 
 
+def _fp32() -> torch.dtype | None:
+    """The dtype of a case that names none. Without torch, where formulas alone are checked, it has none."""
+    if not is_installed("torch"):
+        return None
+    import torch
+
+    return torch.float32
+
+
 @dataclass(frozen=True)
 class Case:
     """One draw of inputs: sizes, precision, layout and what is special about the data.
@@ -47,7 +58,7 @@ class Case:
 
     name: str
     sizes: Mapping[str, int] = field(default_factory=dict)
-    dtype: torch.dtype = torch.float32
+    dtype: torch.dtype = field(default_factory=_fp32)
     magnitude: float = 1.0
     layout: str = "contiguous"
     data: str = "normal"
@@ -56,11 +67,18 @@ class Case:
     gpu: bool = False
     compiled: bool = True
 
+    @property
+    def itemsize(self) -> int:
+        """Bytes of one element. A formula's case, which has no dtype without torch, counts as fp32."""
+        return self.dtype.itemsize if self.dtype is not None else 4
+
     def generator(self) -> torch.Generator:
         """A fresh generator on the CPU, seeded by the case: the same inputs on every machine.
 
         Where a case with `gpu` runs, a GPU's own generator takes its place, with the same seed.
         """
+        import torch
+
         return torch.Generator().manual_seed(self.seed)
 
 
@@ -230,8 +248,9 @@ class Exercise:
     """One graded task of a lesson: what is asked, how it is judged, how it is explained, how it is timed.
 
     `inputs(case, generator)` draws the arguments (CPU tensors and Python scalars, or sympy objects),
-    `outputs` names what is returned in order. `solution` is the path of the package's own function
-    ("module:name"); without one it is the reference.
+    `outputs` names what is returned in order. Of a symbolic exercise nothing is drawn, and the generator is
+    None. `solution` is the path of the package's own function ("module:name"); without one it is the
+    reference.
     """
 
     name: str
@@ -240,7 +259,7 @@ class Exercise:
     title: str
     signature: str
     outputs: tuple[str, ...]
-    inputs: Callable[[Case, torch.Generator], Inputs]
+    inputs: Callable[[Case, torch.Generator | None], Inputs]
     cases: tuple[Case, ...]
     judged: HowJudged
     explained: HowExplained = field(default_factory=HowExplained)

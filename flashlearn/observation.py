@@ -8,13 +8,17 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Place:
-    """A line of the learner's code, and the program that was running it if there was one."""
+    """A line of the learner's code, and the program that was running it if there was one.
+
+    `calls` are the learner's lines from which its function was called, the nearest first.
+    """
 
     file: str
     line: int
     text: str
     function: str = ""
     program: tuple[int, int, int] | None = None
+    calls: tuple[int, ...] = field(default=(), compare=False)
 
 
 @dataclass(frozen=True)

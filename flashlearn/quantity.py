@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-import numpy as np
+from flashlearn.later import numpy as np
 
 Array = np.ndarray
 

@@ -58,4 +58,4 @@ def same_draws() -> None:
 def no_background_compiler(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
     """A check compiles for GPUs in the background; where nobody waits for that, it only takes the cores."""
     if request.node.get_closest_marker("budgets") is None:
-        monkeypatch.setattr("flashlearn.checking._budgets", lambda *_: (None, None))
+        monkeypatch.setattr("flashlearn.checking.launcher_steps._budgets", lambda *_: (None, None))

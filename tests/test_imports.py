@@ -18,6 +18,7 @@ PACKAGE = Path(__file__).parent.parent / "flashlearn"
 
 # Each may import those before it, and itself. "flashlearn" is what the package itself exports.
 ORDER = (
+    "later",
     "observation",
     "verdicts",
     "exercise",

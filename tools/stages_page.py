@@ -1,4 +1,4 @@
-"""Writes the list of stages into docs/how-a-mistake-is-named.md, from flashlearn/explaining/pipeline.py.
+"""Writes the list of stages into docs/how-a-mistake-is-named.md, from flashlearn/explaining.
 
     .venv/bin/python tools/stages_page.py
 
@@ -12,7 +12,8 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from flashlearn.explaining.pipeline import ENDED_EARLY, FORMULAS, NAMING, PROOFS, REFINEMENTS
+from flashlearn.explaining.formulas import FORMULAS
+from flashlearn.explaining.pipeline import ENDED_EARLY, NAMING, PROOFS, REFINEMENTS
 from flashlearn.explaining.stage import Stage
 
 PAGE = Path(__file__).parent.parent / "docs" / "how-a-mistake-is-named.md"

@@ -20,9 +20,9 @@ from flashlearn.compiler import compile_launch
 from flashlearn.compiler.shared_memory import needed
 from flashlearn.exercise import Exercise, Kind
 from flashlearn.interpreter.dry_run import planned
-from flashlearn.interpreter.specialization import GLUON_ONLY, is_gluon
+from flashlearn.interpreter.specialization import is_gluon
 from flashlearn.judging import draws
-from flashlearn.machine.device import FP8_MIN_TARGET, KIB, SHARED_PER_BLOCK
+from flashlearn.machine.device import FP8_MIN_TARGET, GLUON_ONLY, KIB, SHARED_PER_BLOCK
 from flashlearn.observation import Launch
 from flashlearn.processes.forked import Forked
 from flashlearn.running.answer import Here

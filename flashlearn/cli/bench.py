@@ -60,6 +60,23 @@ def bench(
     checks: Annotated[
         bool, typer.Option(help="How long each check takes with nothing compiled, and once more.")
     ] = False,
+    attention: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Time flashlearn.attention beside its peers, and write the record to this file.",
+        ),
+    ] = None,
+    attention_show: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="The table of such a record; with --plots also its picture."),
+    ] = None,
+    attention_sweep: Annotated[
+        int | None,
+        typer.Option(
+            metavar="COUNT", help="flashlearn.attention on this many random problems, against fp64."
+        ),
+    ] = None,
 ) -> None:
     """Time attention beside torch's on the GPU; on a machine without one, how long verdicts take."""
     from flashlearn.machine.device import has_gpu
@@ -68,6 +85,9 @@ def bench(
         from flashlearn.course.first_check import main as cold
 
         cold(only)
+        return
+    if attention or attention_show or attention_sweep:
+        _attention(attention, attention_show, attention_sweep, plots)
         return
     if tune:
         _tune()
@@ -93,6 +113,26 @@ def bench(
 
         save(record, json)
     _show(record, plots)
+
+
+def _attention(file: Path | None, show: Path | None, count: int | None, plots: Path | None) -> None:
+    from flashlearn.bench import attention_page, attention_speed, attention_sweep
+    from flashlearn.machine.device import has_gpu
+
+    if not show and not has_gpu():
+        raise CourseError("There is no GPU here to run flashlearn.attention's kernels on.")
+    if count and attention_sweep.sweep(count, say=console.say):
+        raise typer.Exit(1)
+    if file is not None:
+        attention_speed.save(attention_speed.measure(console.say), file)
+    if (record := show or file) is not None:
+        found, rows = attention_speed.load(record)
+        console.say(attention_page.table(found, rows))
+        if plots is not None:
+            plots.mkdir(parents=True, exist_ok=True)
+            picture = attention_page.padding(found, rows)
+            (plots / "padding.png").write_bytes(picture.png())
+            console.say(f"{plots / 'padding.png'}: {picture.description}")
 
 
 def _tune() -> None:

@@ -28,8 +28,9 @@ def doctor() -> None:
         per_lesson.add_column(heading, overflow="fold")
     for number, done in environment.lessons():
         per_lesson.add_row(number, done)
-    console.out.print()
-    console.out.print(per_lesson)
+    if per_lesson.row_count:
+        console.out.print()
+        console.out.print(per_lesson)
     broken = [check.name for check in checks if check.ok is False]
     if broken:
         console.say(f"\nTo fix before you start: {', '.join(broken)}.")

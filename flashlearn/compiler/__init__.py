@@ -26,7 +26,6 @@ from typing import Any
 from flashlearn.compiler import child, explain, heavy_tiles, packing
 from flashlearn.compiler.child import CompileQueue
 from flashlearn.interpreter import newer_triton
-from flashlearn.interpreter.specialization import GLUON_ONLY
 from flashlearn.machine import device
 from flashlearn.observation import Launch
 
@@ -142,7 +141,7 @@ def _compile(
     `number` is that of a card which has it done in the background; without one somebody waits for it.
     """
     if job.get("gluon"):
-        targets = tuple(target for target in targets if target in GLUON_ONLY)
+        targets = tuple(target for target in targets if target in device.GLUON_ONLY)
     digest = _digest(job)
     missing = [target for target in targets if f"{digest}-{target}" not in _known]
     fresh: dict[int, Budget] = {}

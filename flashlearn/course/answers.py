@@ -7,8 +7,6 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-from torch.utils._python_dispatch import _disable_current_modes
-
 from flashlearn.exercise import Exercise, Kind
 from flashlearn.judging.references import output_dtypes
 from flashlearn.lessons import find
@@ -57,11 +55,13 @@ def mistake_function(exercise: Exercise, name: str) -> Callable:
 
     def handed_in(*values: Any) -> Any:
         inputs = dict(zip(exercise.parameters(), values, strict=True))
+        if exercise.kind is Kind.SYMBOLIC:
+            return mistake.wrong(**inputs)
+        from torch.utils._python_dispatch import _disable_current_modes
+
         with _disable_current_modes():  # a formula in place of a learner's kernel needs no observer
             wrong = mistake.wrong(**inputs)
-            if (
-                exercise.kind is Kind.SYMBOLIC or exercise.judged.call is not None
-            ):  # outputs are allocated like it
+            if exercise.judged.call is not None:  # outputs are allocated like it
                 return wrong
             dtypes = output_dtypes(exercise, as_tuple(exercise.reference(**inputs)))
         outputs = [out.to(dtype) for out, dtype in zip(as_tuple(wrong), dtypes, strict=True)]

@@ -12,7 +12,7 @@ from flashlearn.course.progress import Progress, append_verdict
 from flashlearn.course.stale_cells import stale_sentence
 from flashlearn.course.stub_remnants import stub_remnants
 from flashlearn.exercise import Exercise
-from flashlearn.lessons import all_exercises, find
+from flashlearn.lessons import find, listed
 from flashlearn.outcome import Status
 from flashlearn.report import Report
 from flashlearn.report.progress_line import ProgressLine
@@ -64,7 +64,7 @@ def next_exercise_sentence(exercise: Exercise, completes: bool = False) -> str:
 
     `completes` says that this exercise was the last of its lesson to pass.
     """
-    course = list(all_exercises().values())
+    course = list(listed().values())
     at = next((i for i, other in enumerate(course) if other.name == exercise.name), None)
     if at is None:
         return ""
@@ -82,7 +82,7 @@ def next_exercise_sentence(exercise: Exercise, completes: bool = False) -> str:
 
 def _completes_lesson(exercise: Exercise) -> bool:
     """Whether this is the one exercise of its lesson that has not passed yet."""
-    lesson = {other.name for other in all_exercises().values() if other.lesson == exercise.lesson}
+    lesson = {other.name for other in listed().values() if other.lesson == exercise.lesson}
     return lesson - Progress().passed().keys() == {exercise.name}
 
 

@@ -13,16 +13,19 @@ from __future__ import annotations
 
 import json
 import os
-import sqlite3
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from flashlearn.course.files import home, reason, timestamp, unused
+from flashlearn.later import is_installed
 from flashlearn.outcome import Status
+
+if TYPE_CHECKING:
+    import sqlite3
 
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS attempts (
@@ -39,8 +42,10 @@ PRAGMA user_version = 1;
 BUSY_SECONDS = 10.0
 """Seconds that a write waits for another notebook's; each holds the file for some milliseconds."""
 
-DAMAGED = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_FORMAT, sqlite3.SQLITE_ERROR}
+DAMAGED = ("SQLITE_CORRUPT", "SQLITE_NOTADB", "SQLITE_FORMAT", "SQLITE_ERROR")
 """Codes for a file that cannot be ours; SQLITE_ERROR means that a table lacks our columns."""
+
+NO_SQLITE = "Your progress is not recorded: this Python has no sqlite3."
 
 _reported: set[str] = set()
 
@@ -127,6 +132,11 @@ class Progress:
             yield connection
 
     def _guarded(self, action: Callable[[], Any], otherwise: Any, again: bool = True) -> Any:
+        if not is_installed("sqlite3"):
+            _report_once(NO_SQLITE)
+            return otherwise
+        import sqlite3
+
         seen = _identity(self.path)
         try:
             return action()
@@ -134,7 +144,7 @@ class Progress:
             code = (
                 getattr(error, "sqlite_errorcode", 0) & 0xFF
             )  # the low byte of an extended code is the plain one
-            if code in DAMAGED and again:
+            if code in {getattr(sqlite3, name) for name in DAMAGED} and again:
                 _set_aside(self.path, seen)
                 return self._guarded(action, otherwise, again=False)
             _report_once(f"Your progress could not be read or written at {self.path}: {_plain(code, error)}.")
@@ -157,6 +167,8 @@ def append_verdict(verdict: Mapping[str, Any]) -> None:
 
 
 def _connect(path: Path) -> sqlite3.Connection:
+    import sqlite3
+
     # rollback journal rather than WAL: it works on network file systems too, and transactions are short
     return sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)
 
@@ -186,6 +198,8 @@ def _set_aside(path: Path, seen: tuple[int, int] | None) -> None:
 
 
 def _plain(code: int, error: Exception) -> str:
+    import sqlite3
+
     sentences = {
         sqlite3.SQLITE_READONLY: "the file or its folder is read-only",
         sqlite3.SQLITE_CANTOPEN: "the file cannot be opened there",

@@ -16,8 +16,6 @@ from collections.abc import Iterable
 from dataclasses import replace
 from itertools import chain, combinations
 
-import torch
-
 from flashlearn.exercise import Exercise
 from flashlearn.explaining.explanations import (
     MIN_PREDICTED,
@@ -38,6 +36,7 @@ from flashlearn.explaining.mistake_pairs import WorkBudget, both_needed, pair_ca
 from flashlearn.explaining.predictions import Candidate, Predictions
 from flashlearn.judging.cases import run_observed
 from flashlearn.judging.references import largest_error
+from flashlearn.later import torch
 from flashlearn.outcome import Finding, Outcome, OutputCheck, Status
 
 MIN_NUMBERS = 4

@@ -8,14 +8,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-import torch
-
 from flashlearn.exercise import Exercise
 from flashlearn.explaining.findings.declared import Declared
 from flashlearn.explaining.findings.two_mistakes import AtOnce
 from flashlearn.explaining.matching import Fit, distance, fit, is_faint, is_right, size, visible
 from flashlearn.explaining.predictions import Candidate, Predictions
 from flashlearn.explaining.scope import Scope, kind_of, scope_of
+from flashlearn.later import torch
 from flashlearn.outcome import Finding, Outcome, Status
 
 PROBES = 3

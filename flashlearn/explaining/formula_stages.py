@@ -1,4 +1,4 @@
-"""The stage that repairs a formula, after what its declared mistakes and patterns have said."""
+"""The stages that repair a formula, or find the line of its mistake, after what its patterns have said."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from flashlearn.explaining.edits.search import find_edit
 from flashlearn.explaining.findings.declared import Declared
 from flashlearn.explaining.findings.edits import AndOneEdit, DeclaredInLine, OneEdit
 from flashlearn.explaining.findings.outputs import EachOutput, Outputs
-from flashlearn.explaining.findings.symbolic import ErrorPattern
+from flashlearn.explaining.findings.symbolic import ErrorPattern, NotCompared
 from flashlearn.explaining.matching import has_wrong_numbers
 from flashlearn.explaining.stage import Search
 from flashlearn.outcome import Finding, Status
@@ -44,6 +44,20 @@ def line_of_declared(search: Search) -> Finding | None:
     if exercise.kind is Kind.TORCH and edit.kind.edit_kind in SLIPS and not _has_numbers(search):
         return edit
     return Finding(DeclaredInLine((finding, edit)), edit.place, finding.fits, finding.of)
+
+
+def with_line(search: Search) -> Finding | None:
+    """The finding with the line of its mistake, where one edit there makes everything right."""
+    finding = search.finding
+    if finding is None or finding.partial or finding.kind.knows_lines or is_line_of_declared(search):
+        return None  # of a formula's declared mistake that line has been looked for
+    sure = finding.conclusive or (
+        isinstance(finding.kind, NotCompared) and finding.kind.rule == "wrong shape"
+    )
+    if not sure or len(finding.names) != 1 or any(part.place for part in (finding, *finding.parts)):
+        return None
+    place = find_line(search.exercise, search.answer, search.outcomes)
+    return replace(finding, place=place) if place is not None else None
 
 
 def is_line_of_declared(search: Search) -> bool:

@@ -9,9 +9,8 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-import torch
-
 from flashlearn.judging.references import largest_error
+from flashlearn.later import torch
 from flashlearn.outcome import Outcome, OutputCheck, Status
 
 CLOSER = 0.1

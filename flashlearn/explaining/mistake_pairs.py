@@ -11,12 +11,11 @@ import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-import torch
-
 from flashlearn.exercise import Mistake, combine_faults
 from flashlearn.explaining.matching import fit, work
 from flashlearn.explaining.predictions import Candidate, Outputs, Predictions, sizes_in
 from flashlearn.judging.references import largest_error
+from flashlearn.later import torch
 from flashlearn.outcome import Outcome, Status
 
 MIN_CHANGED, NAN_WEIGHT = 16, 4

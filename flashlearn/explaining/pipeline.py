@@ -8,10 +8,10 @@ logged, and the others go on without it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
-from flashlearn.exercise import Exercise, Kind
+from flashlearn.exercise import Kind
 from flashlearn.explaining import stages
 from flashlearn.explaining.declared_mistakes import (
     PAIR_WORK,
@@ -19,7 +19,6 @@ from flashlearn.explaining.declared_mistakes import (
     find_exchanged_outputs,
 )
 from flashlearn.explaining.divergence import BUDGET
-from flashlearn.explaining.edits.formula_trial import FORMULA_RUNS
 from flashlearn.explaining.edits.line_of_mistake import LINE_WORK
 from flashlearn.explaining.edits.search import find_edit
 from flashlearn.explaining.edits.second_mistake import FIRST_EDIT_WORK, SECOND_EDIT_WORK
@@ -32,16 +31,14 @@ from flashlearn.explaining.experiments import (
 )
 from flashlearn.explaining.findings import SURE, VAGUE
 from flashlearn.explaining.findings.shape import Shape
-from flashlearn.explaining.formula_stages import LINE_RUNS, edit_of_crash, edit_of_formula, line_of_declared
+from flashlearn.explaining.formula_stages import LINE_RUNS, edit_of_crash, line_of_declared, with_line
 from flashlearn.explaining.nan_origins import nan_origin
 from flashlearn.explaining.precision_split import split_by_precision
 from flashlearn.explaining.rounded_besides import rounded_besides
 from flashlearn.explaining.second_look import MOST_WORK, look_again
 from flashlearn.explaining.stage import Role, Search, Stage, attempted, run, worst_status
-from flashlearn.explaining.symbolic import name_mistake
 from flashlearn.explaining.weights import find_in_weights
 from flashlearn.outcome import Finding, Outcome, Status
-from flashlearn.running.answer import Answer, answering
 
 
 def _by_precision(search: Search) -> Finding | None:
@@ -62,7 +59,7 @@ def _second_look(search: Search) -> Finding | None:
     """What a repair that is certain makes right, and what is wrong then."""
 
     def explain(again: Search, whole: bool) -> Finding | None:
-        line = stages_for(again.exercise, again.outcomes) if whole else (*PROOFS, *NAMING)
+        line = stages_for(again.outcomes) if whole else (*PROOFS, *NAMING)
         return run(line, replace(again, pairs=again.pairs and whole))
 
     found = look_again(search, explain)
@@ -214,7 +211,7 @@ REFINEMENTS = (
     Stage(
         "line of a named mistake",
         "A name that has no line gets that of the first natural edit with which every failing case passes.",
-        stages.with_line,
+        with_line,
         Role.REFINEMENT,
         budget=LINE_BUDGET,
         after_proof=True,
@@ -292,67 +289,12 @@ ENDED_EARLY = (
 """The stages for an answer of which some case ended early."""
 
 
-# ---------------------------------------------------------------- formulas
+def stages_for(outcomes: Sequence[Outcome]) -> tuple[Stage, ...]:
+    """The stages for a kernel, or a function in torch, with these outcomes.
 
-FORMULAS = (
-    Stage(
-        "declared mistakes and patterns",
-        "A declared mistake, or two, give the answer in every case; otherwise a pattern that the error "
-        "follows everywhere, or two outputs or arguments that are swapped.",
-        lambda s: name_mistake(s.exercise, s.outcomes, s.answer),
-        reruns=False,
-    ),
-    Stage(
-        "one edit of a formula",
-        "With one edit of the formula, every failing case passes.",
-        edit_of_formula,
-        Role.REFINEMENT,
-        budget=f"{FORMULA_RUNS} runs",
-    ),
-    Stage(
-        "line of a formula",
-        "Where a declared mistake explains everything, the edit that takes it back shows its line.",
-        line_of_declared,
-        Role.REFINEMENT,
-        budget=f"{LINE_RUNS} runs",
-    ),
-    Stage(
-        "line of a formula's mistake",
-        "A name that has no line gets that of the first natural edit with which every failing case passes.",
-        stages.with_line,
-        Role.REFINEMENT,
-        budget=f"{LINE_WORK[Kind.SYMBOLIC]:g} runs",
-    ),
-)
-"""The stages for a symbolic answer."""
-
-
-def stages_for(exercise: Exercise, outcomes: Sequence[Outcome]) -> tuple[Stage, ...]:
-    """The stages for these outcomes; none where nothing is wrong, or there is nothing to explain."""
-    if exercise.kind is Kind.SYMBOLIC:
-        return FORMULAS
+    There are none where nothing is wrong, or there is nothing to explain.
+    """
     first = next((o.status for o in outcomes if o.status is not Status.PASS), None)
     if first in (None, Status.TODO, Status.NEEDS_GPU):
         return ()
     return WRONG_NUMBERS if worst_status(list(outcomes)) is Status.WRONG else ENDED_EARLY
-
-
-def diagnose(
-    exercise: Exercise, outcomes: list[Outcome], answer: Answer | Callable | None = None
-) -> Finding | None:
-    """The finding for a check that did not pass, or None if there is nothing sure to say.
-
-    With the learner's `answer` at hand, suspicions can be tested by running it again. Only what is meant to
-    end a check, an interrupt, comes through: of a stage that fails there is no finding, and a log entry.
-    """
-    answer = answering(exercise, answer) if answer is not None else None
-    finding = run(stages_for(exercise, outcomes), Search(exercise, outcomes, answer))
-    return with_wording(exercise, finding)
-
-
-def with_wording(exercise: Exercise, finding: Finding | None) -> Finding | None:
-    """The finding, or the first of its parts, that can be put into words."""
-    if finding is None or attempted(exercise, "words", getattr, finding, "wording") is not None:
-        return finding
-    parts = (with_wording(exercise, part) for part in finding.parts)
-    return next(filter(None, parts), None)

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import torch
-
 from flashlearn.explaining.findings.two_mistakes import ByPrecision, InFp32
+from flashlearn.later import torch
 from flashlearn.outcome import Finding, Outcome, Status
 
 ROUNDING_SHARE = 0.1

@@ -13,11 +13,10 @@ from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-import torch
-
 from flashlearn.exercise import Case, Exercise, Inputs, Mistake, Tiles
 from flashlearn.judging.cases import run_observed
 from flashlearn.judging.references import convert, widen
+from flashlearn.later import torch
 from flashlearn.outcome import Outcome, Status
 from flashlearn.running.values import as_tuple
 

@@ -17,7 +17,8 @@ from flashlearn.explaining.edits.dtypes import DTYPE
 from flashlearn.explaining.edits.naturalness import Naturalness, naturalness
 from flashlearn.explaining.edits.returned_forms import FIXED_SIZE, RETURNED_DTYPE
 from flashlearn.explaining.edits.search import PartialRepair, edit_finding
-from flashlearn.explaining.edits.verification import STOPPED, cost, wasteful
+from flashlearn.explaining.edits.trial import cost
+from flashlearn.explaining.edits.verification import STOPPED, wasteful
 from flashlearn.explaining.findings.edits import AndOneEdit, EditAndMistake, OneEdit, TwoEdits
 from flashlearn.explaining.findings.rule import Clue, Rule
 from flashlearn.explaining.findings.shape import Shape

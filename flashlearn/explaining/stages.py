@@ -14,7 +14,6 @@ from flashlearn.exercise import Exercise, Kind
 from flashlearn.explaining.declared_mistakes import find_declared, partly_written
 from flashlearn.explaining.divergence import first_divergence, masked_later
 from flashlearn.explaining.edits.address_slice import READS, WRITES
-from flashlearn.explaining.edits.line_of_mistake import find_line
 from flashlearn.explaining.edits.search import find_edit
 from flashlearn.explaining.edits.second_mistake import find_edit_and_mistake
 from flashlearn.explaining.faults import from_status
@@ -25,9 +24,8 @@ from flashlearn.explaining.findings.nan_origin import NanOrigin
 from flashlearn.explaining.findings.outputs import Outputs
 from flashlearn.explaining.findings.rule import SILENT, Clue, Rule
 from flashlearn.explaining.findings.shape import Shape
-from flashlearn.explaining.findings.symbolic import NotCompared
 from flashlearn.explaining.findings.two_mistakes import Besides
-from flashlearn.explaining.formula_stages import is_line_of_declared, with_edit_of_the_rest
+from flashlearn.explaining.formula_stages import with_edit_of_the_rest
 from flashlearn.explaining.matching import comparable, has_wrong_numbers
 from flashlearn.explaining.nan_origins import differ, first_in_formula, nan_origin
 from flashlearn.explaining.stage import Search, attempted
@@ -219,20 +217,6 @@ def with_edit(search: Search) -> Finding | None:
     exercise, answer, outcomes = search.exercise, search.answer, search.outcomes
     edit = find_edit(exercise, answer, outcomes, line, misplaced, nan, search.repairs)
     return combined(finding, edit) if edit is not None else None
-
-
-def with_line(search: Search) -> Finding | None:
-    """The finding with the line of its mistake, where one edit there makes everything right."""
-    finding = search.finding
-    if finding is None or finding.partial or finding.kind.knows_lines or is_line_of_declared(search):
-        return None  # of a formula's declared mistake that line has been looked for
-    sure = finding.conclusive or (
-        isinstance(finding.kind, NotCompared) and finding.kind.rule == "wrong shape"
-    )
-    if not sure or len(finding.names) != 1 or any(part.place for part in (finding, *finding.parts)):
-        return None
-    place = find_line(search.exercise, search.answer, search.outcomes)
-    return replace(finding, place=place) if place is not None else None
 
 
 def combined(finding: Finding | None, edit: Finding) -> Finding:

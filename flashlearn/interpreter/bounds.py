@@ -205,5 +205,5 @@ def _mask(access: Access, space: AddressSpace, outside: int) -> str:
         which = f"dimension {checked[0]} alone" if len(checked) == 1 else f"dimensions {checked}"
         return f"The {access.kind}'s boundary_check names {which}."
     if access.masked:
-        return f"The {access.kind} has a mask, which is true for {'it' if outside == 1 else 'them'}."
+        return f"The {access.kind}'s mask is true for {'it' if outside == 1 else 'them'}."
     return f"The {access.kind} has no mask."

@@ -11,6 +11,8 @@ Code that swallows the exception gets it again, and in the end each of its lines
 While C code runs, no other Python thread does, and so no watcher. There an alarm helps, a signal by the
 processor's clock: a large power and a regular expression ask for signals now and then. C code that never
 asks, `sum(range(10**12))` for one, can be ended by nothing but the end of its process.
+
+Where no thread can be started, `threadless_deadline` does what can be done.
 """
 
 from __future__ import annotations
@@ -28,7 +30,10 @@ from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any
 
+from flashlearn.interpreter import threadless_deadline
 from flashlearn.interpreter.errors import TimeLimit
+from flashlearn.interpreter.threadless_deadline import importing
+from flashlearn.machine import threads
 
 PATIENT = 4  # attempts, a quarter of a second apart, before the code is taken to swallow them
 WALL = 6.0  # times the limit: as long as it may sleep where the time in the run queue is unknown
@@ -63,6 +68,9 @@ class deadline:
         self._wakes = self._alarmed = self._insist = self._fired = False
 
     def __enter__(self) -> None:
+        if not threads.CAN_START:
+            threadless_deadline.enter(self._seconds)
+            return
         self._thread = threading.get_ident()
         self._clock = Clock()
         if self._asleep is None:
@@ -79,6 +87,9 @@ class deadline:
             raise
 
     def __exit__(self, *_error: object) -> None:
+        if not threads.CAN_START:
+            threadless_deadline.leave()
+            return
         try:
             self._close()
         finally:
@@ -129,14 +140,14 @@ class deadline:
 
     def _alarm(self, _number: int, frame: FrameType | None) -> None:
         late = not self._over.is_set() and self._clock.used() - self._seconds >= GRACE
-        if late and frame is not None and frame.f_code.co_filename != __file__ and not _importing(frame):
+        if late and frame is not None and frame.f_code.co_filename != __file__ and not importing(frame):
             raise TimeLimit
 
     def _fire(self, gently: bool) -> None:
         for _ in range(100):  # the thread may be in our own tracing just now
             with self._lock:
                 frame = sys._current_frames().get(self._thread)
-                if self._over.is_set() or frame is None or _importing(frame):
+                if self._over.is_set() or frame is None or importing(frame):
                     return
                 if frame.f_code.co_filename != __file__:
                     if gently or not self._wakes:
@@ -176,7 +187,8 @@ class Clock:
 
     def __init__(self) -> None:
         self._processor = _processor_time()
-        self._line = Path(f"/proc/self/task/{threading.get_native_id()}/schedstat")
+        thread = threading.get_native_id() if threads.CAN_START else 0
+        self._line = Path(f"/proc/self/task/{thread}/schedstat")
         self.slept = 0.0
         self._begun = self._last_used = self._processor()
         self._last_line, self._last = self._in_line(), time.monotonic()
@@ -209,7 +221,7 @@ class Clock:
 
 def _processor_time() -> Callable[[], float]:
     """A clock of this thread's processor time, for another thread to read; the wall clock where none is."""
-    if not hasattr(time, "pthread_getcpuclockid"):
+    if not threads.CAN_START or not hasattr(time, "pthread_getcpuclockid"):
         return time.monotonic
     clock = time.pthread_getcpuclockid(threading.get_ident())
 
@@ -220,15 +232,6 @@ def _processor_time() -> Callable[[], float]:
             return 0.0
 
     return used
-
-
-def _importing(frame: FrameType | None) -> bool:
-    """True while a module is being imported: cut short, it would stay half made for the whole session."""
-    while frame is not None:
-        if frame.f_code.co_filename.startswith("<frozen importlib"):
-            return True
-        frame = frame.f_back
-    return False
 
 
 def _guarded(frame: FrameType | None, outermost: FrameType | None) -> bool:

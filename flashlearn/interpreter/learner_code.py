@@ -5,6 +5,7 @@ from __future__ import annotations
 import linecache
 import sys
 import weakref
+from dataclasses import replace
 from types import CodeType
 
 from flashlearn.observation import Place
@@ -17,13 +18,15 @@ Program = tuple[int, int, int]
 
 
 def find_place(program: Program | None = None) -> Place | None:
-    """The learner's line that is running now: the innermost frame of an interpreted kernel."""
-    frame = sys._getframe(1)
+    """The learner's line that is running now, in the innermost frame of a kernel, and its callers' lines."""
+    found, calls, frame = None, [], sys._getframe(1)
     while frame is not None:
-        if frame.f_code in LEARNER_CODE:
-            return place_of(frame.f_code, frame.f_lineno, program)
+        if frame.f_code in LEARNER_CODE and found is None:
+            found = place_of(frame.f_code, frame.f_lineno, program)
+        elif frame.f_code in LEARNER_CODE:
+            calls.append(frame.f_lineno)
         frame = frame.f_back
-    return None
+    return replace(found, calls=tuple(calls)) if calls else found
 
 
 def place_of(code: CodeType, line: int, program: Program | None = None) -> Place:
@@ -34,9 +37,10 @@ def place_of(code: CodeType, line: int, program: Program | None = None) -> Place
 
 def place_of_error(error: BaseException, program: Program | None = None) -> Place | None:
     """The learner's line that an exception came from: the innermost one of its traceback."""
-    found, step = None, error.__traceback__
+    found, calls, step = None, [], error.__traceback__
     while step is not None:
         if step.tb_frame.f_code in LEARNER_CODE:
+            calls += [found.line] if found is not None else []
             found = place_of(step.tb_frame.f_code, step.tb_lineno, program)
         step = step.tb_next
-    return found
+    return replace(found, calls=tuple(reversed(calls))) if calls else found

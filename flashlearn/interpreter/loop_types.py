@@ -192,7 +192,7 @@ class Carries:
                 if isinstance(value, bool | int | float) and (isinstance(now, tl.tensor) or now != value):
                     self.refuse(
                         f"`{name}` is a constant in the compiled kernel, but the loop in line {loop} assigns "
-                        f"it a new value: give the variable another name before the loop.",
+                        f"it a new value: before the loop, use another name.",
                         places[name],
                     )
                 continue

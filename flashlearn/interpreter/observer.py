@@ -16,14 +16,15 @@ import functools
 from collections.abc import Callable
 from dataclasses import dataclass
 from types import FrameType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-import torch
+if TYPE_CHECKING:
+    import numpy as np
+    import torch
 
-from flashlearn.interpreter.address_space import Access, AddressSpace
-from flashlearn.interpreter.instrumentation import Site
-from flashlearn.interpreter.learner_code import Program
+    from flashlearn.interpreter.address_space import Access, AddressSpace
+    from flashlearn.interpreter.instrumentation import Site
+    from flashlearn.interpreter.learner_code import Program
 
 
 @dataclass(frozen=True)
@@ -39,7 +40,8 @@ class LaunchStart:
 class Observer:
     """Every event does nothing here; override some. `space` has the tensors and the running program."""
 
-    space: AddressSpace
+    if TYPE_CHECKING:  # a record's annotations are looked up where it is decoded: this is no field of one
+        space: AddressSpace
 
     def observation(self) -> Any:
         """What was seen, as plain data that can be sent to another process."""

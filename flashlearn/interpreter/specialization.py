@@ -24,9 +24,6 @@ from flashlearn.interpreter.errors import KernelCrash
 
 TARGET = 90
 """Compute capability that launches are bound and lowered for."""
-
-GLUON_ONLY = (90,)
-"""Compute capabilities that a Gluon kernel is compiled for: it names a Hopper GPU's own instructions."""
 _binders: dict[int, tuple[weakref.ref, Callable]] = {}
 
 

@@ -29,8 +29,8 @@ from flashlearn.judging.return_values import (
     count_sentence,
     mismatch_sentence,
     side_effects,
-    without_numbers,
 )
+from flashlearn.judging.similar_sentences import without_numbers
 from flashlearn.judging.tolerance import Truth
 from flashlearn.machine import device
 from flashlearn.observation import Compiling

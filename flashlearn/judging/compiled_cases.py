@@ -20,8 +20,8 @@ from flashlearn.judging.return_values import (
     count_sentence,
     mismatch_sentence,
     side_effects,
-    without_numbers,
 )
+from flashlearn.judging.similar_sentences import without_numbers
 from flashlearn.judging.tolerance import Truth
 from flashlearn.machine import memory
 from flashlearn.outcome import Caution, Outcome, Status

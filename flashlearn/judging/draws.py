@@ -13,11 +13,10 @@ from __future__ import annotations
 import functools
 from dataclasses import dataclass
 
-import torch
-
 from flashlearn.exercise import Case, Exercise, Inputs
 from flashlearn.interpreter.dispatch_mode import LightDispatchMode
 from flashlearn.judging.tolerance import Roundings, Truth
+from flashlearn.later import torch
 from flashlearn.machine import device, memory
 
 CACHED_EXERCISES = 4

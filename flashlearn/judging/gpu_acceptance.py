@@ -18,7 +18,7 @@ from collections.abc import Callable
 from flashlearn.compiler.lowering import FrontEndRefusal
 from flashlearn.exercise import Case, Exercise, Kind
 from flashlearn.interpreter.cautions import NO_OTHER
-from flashlearn.judging.return_values import without_numbers
+from flashlearn.judging.similar_sentences import without_numbers
 from flashlearn.outcome import Caution, Outcome, Place, Status
 from flashlearn.running.answer import Answer
 from flashlearn.running.run_modes import FrontEndCheck

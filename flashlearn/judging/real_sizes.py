@@ -56,7 +56,7 @@ def check_offset_range(exercise: Exercise, answer: Answer) -> Caution | None:
         value, place = overflows[0]
         line = f"line {place.line}" if place is not None else "a line"
         sentence = (
-            f"{words} {line} computes {value} in 32 bits, which hold at most 2³¹ − 1: the offset wraps "
+            f"{words} {line} computes {value} in 32 bits, whose largest number is 2³¹ − 1: the offset wraps "
             "around, and the address is outside the tensor. The cases pass because their tensors are small. "
             "Convert the index to 64 bits, with `.to(tl.int64)`, before it is multiplied."
         )

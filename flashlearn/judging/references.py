@@ -15,15 +15,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-import torch
-
 from flashlearn.exercise import Exercise, Inputs
-from flashlearn.judging.tf32 import Tf32Products
+from flashlearn.later import torch
 from flashlearn.machine.memory import spans
 from flashlearn.running.values import as_tuple
 
-HALF_DTYPES = (torch.float16, torch.bfloat16)
-FP8_DTYPES = (torch.float8_e4m3fn, torch.float8_e5m2)
+HALF_DTYPES = ("torch.float16", "torch.bfloat16")
+FP8_DTYPES = ("torch.float8_e4m3fn", "torch.float8_e5m2")
 
 
 @dataclass(frozen=True)
@@ -78,7 +76,7 @@ class References:
         finite = torch.isfinite(expected)
         reference = expected[finite]
         step = 0.0
-        if dtype.is_floating_point and dtype not in FP8_DTYPES:
+        if dtype.is_floating_point and str(dtype) not in FP8_DTYPES:
             rounded = reference.to(dtype)
             step = largest((rounded + 0.3 - 0.3 - rounded).double())
         twins = [twin[index].to(dtype) for twin in self.twins]
@@ -114,6 +112,8 @@ def references(exercise: Exercise, inputs: Inputs, tf32: bool = False) -> Refere
     native = as_tuple(exercise.reference(**clone(inputs)))
     twins = list(_same_precision_references(exercise, inputs, native))
     if tf32:
+        from flashlearn.judging.tf32 import Tf32Products  # a subclass of torch's, which only tensors need
+
         with Tf32Products():
             products = as_tuple(exercise.reference(**clone(inputs)))
             twins += list(_same_precision_references(exercise, inputs, products))
@@ -138,7 +138,7 @@ def _same_precision_references(exercise: Exercise, inputs: Inputs, native: tuple
     yield native
     for twin in exercise.judged.twins:
         yield as_tuple(twin(**clone(inputs)))
-    if any(t.dtype in HALF_DTYPES for t in inputs.values() if isinstance(t, torch.Tensor)):
+    if any(str(t.dtype) in HALF_DTYPES for t in inputs.values() if isinstance(t, torch.Tensor)):
         yield as_tuple(exercise.reference(**convert(inputs, torch.float32)))
 
 
@@ -160,7 +160,7 @@ def clone(inputs: Inputs) -> Inputs:
 
 def widen(t: torch.Tensor) -> torch.Tensor:
     """fp8 as fp32, since torch has few operations for fp8; every other dtype unchanged."""
-    return t.float() if t.dtype in FP8_DTYPES else t
+    return t.float() if str(t.dtype) in FP8_DTYPES else t
 
 
 def largest(values: torch.Tensor) -> float:

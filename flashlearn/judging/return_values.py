@@ -9,7 +9,6 @@ ran does not count.
 from __future__ import annotations
 
 import math
-import re
 from typing import Any
 
 import torch
@@ -19,7 +18,6 @@ from flashlearn.outcome import OutputCheck, Place, Status
 from flashlearn.running.evidence import Evidence, Output
 from flashlearn.running.provenance import OVERWRITTEN, PARTLY, TORCH
 
-NUMBERS = re.compile(r"\b(?:fp|bf)?\d+")
 ORIGIN_SENTENCES = {
     TORCH: "no kernel stored it: torch computed it.",
     OVERWRITTEN: "it was overwritten after your kernel stored it.",
@@ -65,11 +63,6 @@ def _not_finite_sentence(bad: OutputCheck) -> str:
         return f"{every} {singular}; the right answer is finite."
     verb = singular if number == 1 else plural
     return f"{number} of {total} elements of {bad.name} {verb}, where the right answer is finite."
-
-
-def without_numbers(sentence: str) -> tuple[str]:
-    """A key for an error's sentence: equal for sentences that differ only in numbers and dtypes."""
-    return (NUMBERS.sub("#", sentence.strip().rstrip(".")),)
 
 
 def count_mismatch(exercise: Exercise, returned: Any) -> str:

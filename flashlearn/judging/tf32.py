@@ -11,9 +11,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import torch
-
 from flashlearn.interpreter.dispatch_mode import LightDispatchMode
+from flashlearn.later import torch
 
 DROPPED = 13  # of fp32's 23 bits of mantissa
 PRODUCTS = {"mm", "bmm", "addmm", "baddbmm", "addbmm", "mv", "addmv", "dot"}

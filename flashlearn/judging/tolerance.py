@@ -18,8 +18,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import torch
-
 from flashlearn.exercise import Exercise, Inputs
 from flashlearn.judging.references import (
     FP8_DTYPES,
@@ -34,6 +32,7 @@ from flashlearn.judging.references import (
     root_mean_square,
     widen,
 )
+from flashlearn.later import torch
 from flashlearn.machine.process_settings import full_precision
 from flashlearn.outcome import Misfit, OutputCheck
 from flashlearn.running.evidence import Foreign
@@ -95,7 +94,7 @@ class Truth:
         self.expected = tuple(whole)
 
     def _rms_counts(self, index: int) -> bool:
-        dtype = self.dtypes[index]
+        dtype = str(self.dtypes[index])
         return dtype in FP8_DTYPES or (dtype in HALF_DTYPES and self.exercise.judged.accumulates)
 
     def allowed(self, index: int) -> tuple[float, float]:
@@ -110,7 +109,7 @@ class Truth:
             return 0.0, float("inf")
         found, eps = self._rounding_of(index), torch.finfo(dtype).eps
         has_rms = self._rms_counts(index) and found.count >= RMS_MIN_ELEMENTS
-        if dtype in FP8_DTYPES:  # rounded once to a coarse format, where truncation would double the error
+        if str(dtype) in FP8_DTYPES:  # rounded once, coarsely, where truncation would double the error
             rms = RMS_FACTOR * max(found.noise) if has_rms else float("inf")
             return max(found.errors) + eps / 4 * found.largest / 2, rms
         atol = max(2 * found.step, 2 * eps * found.largest)  # a few numbers may happen to round exactly

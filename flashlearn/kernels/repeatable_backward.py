@@ -22,6 +22,27 @@ __all__ = ["determinism"]
 
 
 @triton.jit
+def one_tile(
+    dk, dv, k, v, q, do, lse_ptr, delta_ptr, rows, columns, alpha, S_q, S_k, IS_CAUSAL: tl.constexpr,
+):  # fmt: skip
+    # what a tile adds to dK and dV, added; and its share of dQ, [BLOCK_Q, BLOCK_D]
+    in_queries = rows < S_q
+    lse_i = tl.load(lse_ptr + rows, mask=in_queries, other=float("inf"))
+    lse_i = tl.where(lse_i == -float("inf"), float("inf"), lse_i)
+    delta_i = tl.load(delta_ptr + rows, mask=in_queries, other=0.0)
+    s = alpha * tl.dot(q, tl.trans(k), input_precision="ieee")
+    seen = (columns < S_k)[None, :]
+    if IS_CAUSAL:
+        seen = seen & (columns[None, :] <= rows[:, None] + S_k - S_q)
+    p = tl.exp(tl.where(seen, s, -float("inf")) - lse_i[:, None])
+    dv += tl.dot(tl.trans(p.to(do.dtype)), do, input_precision="ieee")
+    dp = tl.dot(do, tl.trans(v), input_precision="ieee")
+    ds = (p * (dp - delta_i[:, None])).to(q.dtype)
+    dk += tl.dot(tl.trans(ds), q, input_precision="ieee")
+    return dk, dv, alpha * tl.dot(ds, k, input_precision="ieee")
+
+
+@triton.jit
 def shares_kernel(
     q_ptr, k_ptr, v_ptr, do_ptr, lse_ptr, delta_ptr, shares_ptr, dk_ptr, dv_ptr, alpha, S_q, S_k, D,
     q_batch, q_head, q_row, q_col, k_batch, k_head, k_row, k_col,
@@ -55,25 +76,15 @@ def shares_kernel(
         first = tl.maximum(0, tl.program_id(0) * BLOCK_K - (S_k - S_q)) // BLOCK_Q * BLOCK_Q
     for start in range(first, S_q, BLOCK_Q):
         rows = start + queries
-        in_queries = rows < S_q
-        in_tile = in_queries[:, None] & in_d[None, :]
+        in_tile = (rows < S_q)[:, None] & in_d[None, :]
         q = tl.load(q_ptr + rows[:, None] * q_row + d[None, :] * q_col, mask=in_tile, other=0.0)
         do = tl.load(do_ptr + rows[:, None] * do_row + d[None, :] * do_col, mask=in_tile, other=0.0)
-        lse_i = tl.load(lse_ptr + rows, mask=in_queries, other=float("inf"))
-        lse_i = tl.where(lse_i == -float("inf"), float("inf"), lse_i)
-        delta_i = tl.load(delta_ptr + rows, mask=in_queries, other=0.0)
-        s = alpha * tl.dot(q, tl.trans(k), input_precision="ieee")
-        seen = in_keys[None, :]
-        if IS_CAUSAL:
-            seen = seen & (columns[None, :] <= rows[:, None] + S_k - S_q)
-        p = tl.exp(tl.where(seen, s, -float("inf")) - lse_i[:, None])
-        dv += tl.dot(tl.trans(p.to(do.dtype)), do, input_precision="ieee")
-        dp = tl.dot(do, tl.trans(v), input_precision="ieee")
-        ds = (p * (dp - delta_i[:, None])).to(q.dtype)
-        dk += tl.dot(tl.trans(ds), q, input_precision="ieee")
-        share = alpha * tl.dot(ds, k, input_precision="ieee")
+        # the step of fused_keys_kernel: dk and dv have grown; the share of dQ is added to nothing yet
+        dk, dv, share = one_tile(
+            dk, dv, k, v, q, do, lse_ptr, delta_ptr, rows, columns, alpha, S_q, S_k, IS_CAUSAL
+        )  # fmt: skip
         ### BEGIN SOLUTION
-        # STUB: tl.static_assert(False, "TODO determinism: store the share in a place of this program's own")
+        # STUB: tl.static_assert(False, "TODO determinism: store the share in this program's own part")
         # shares are [B, H, blocks of keys, S_q, D]: this program's part, and in it a row is D long
         part = (head * tl.num_programs(0) + tl.program_id(0)) * S_q * D
         tl.store(shares_ptr + part + rows[:, None] * D + d[None, :], share, mask=in_tile)

@@ -7,14 +7,18 @@ lesson needs lies in its folder, what two lessons need in `shared`.
 
 from __future__ import annotations
 
+import ast
 import difflib
 import functools
 import importlib
 import pkgutil
 import re
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from flashlearn.exercise import Exercise
+from flashlearn.later import is_installed
 
 _CELL = re.compile(r'^# %%.*\bexercise="(\w+)"', re.MULTILINE)
 
@@ -27,22 +31,58 @@ class UnknownExercise(LookupError):
         return [str(self)]
 
 
-@functools.cache
+class NotCheckedHere(UnknownExercise):
+    """The exercise needs a package that is not installed here; the message names it."""
+
+
+@dataclass(frozen=True)
+class Listed:
+    """What is known of an exercise that cannot be imported here: the package `missing` is not installed."""
+
+    name: str
+    lesson: str
+    title: str
+    missing: str
+
+
 def all_exercises() -> dict[str, Exercise]:
-    """Every exercise by name, in the order of the lessons and of their cells."""
-    found: dict[str, Exercise] = {}
+    """Every exercise that can be checked here by name, in the order of the lessons and of their cells.
+
+    Without torch and triton these are symbolic ones.
+    """
+    return {name: found for name, found in listed().items() if isinstance(found, Exercise)}
+
+
+@functools.cache
+def listed() -> dict[str, Exercise | Listed]:
+    """Every exercise of the course by name, in order; `Listed` are those that cannot be checked here."""
+    found: dict[str, Exercise | Listed] = {}
     for lesson in sorted(m.name for m in pkgutil.iter_modules(__path__) if m.name.startswith("lesson_")):
         folder = Path(__path__[0]) / lesson
         cells = _CELL.findall((folder / "notebook.py").read_text(encoding="utf-8"))
         declared = {
             value.name: value
             for name in sorted(_declaring(folder))
-            for value in vars(importlib.import_module(f"{__name__}.{lesson}.{name}")).values()
-            if isinstance(value, Exercise)
+            for value in _exercises_of(folder / f"{name}.py")
         }
         without_cell = [name for name in declared if name not in cells]
         found |= {name: declared[name] for name in [*cells, *without_cell] if name in declared}
     return found
+
+
+def _exercises_of(file: Path) -> list[Exercise | Listed]:
+    """The exercises that a module declares; one that cannot be imported is listed by its text."""
+    try:
+        module = importlib.import_module(f"{__name__}.{file.parent.name}.{file.stem}")
+    except ModuleNotFoundError as error:
+        missing = (error.name or "").partition(".")[0]
+        if missing == "flashlearn" or is_installed(missing):
+            raise
+        text = file.read_text(encoding="utf-8")
+        title = re.search(rf'^{file.stem} = .*?^    title=(".*?"),$', text, re.MULTILINE | re.DOTALL)
+        number = file.parent.name.split("_")[1]
+        return [Listed(file.stem, number, ast.literal_eval(title[1]) if title else "", missing)]
+    return [value for value in vars(module).values() if isinstance(value, Exercise)]
 
 
 def _declaring(folder: Path) -> set[str]:
@@ -59,14 +99,20 @@ def _declaring(folder: Path) -> set[str]:
 
 
 def find(name: str) -> Exercise:
-    """The exercise called `name`. Raises UnknownExercise, naming the closest ones."""
-    exercises = all_exercises()
-    if isinstance(name, str) and name in exercises:
-        return exercises[name]
-    raise UnknownExercise(_unknown(name, exercises))
+    """The exercise called `name`. Raises UnknownExercise, naming the closest ones, and NotCheckedHere."""
+    exercises = listed()
+    if not isinstance(name, str) or name not in exercises:
+        raise UnknownExercise(_unknown(name, exercises))
+    found = exercises[name]
+    if isinstance(found, Listed):
+        raise NotCheckedHere(
+            f"{name} cannot be checked here: it needs {found.missing}, which is not installed. "
+            "Exercises in sympy can be checked without."
+        )
+    return found
 
 
-def _unknown(name: object, exercises: dict[str, Exercise]) -> str:
+def _unknown(name: object, exercises: Mapping[str, Exercise | Listed]) -> str:
     if not isinstance(name, str):
         meant = getattr(name, "__name__", "")
         example = meant if meant in exercises else next(iter(exercises))

@@ -16,6 +16,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
+from flashlearn.later import is_installed
+
 MIN_TARGET = 80
 """Ampere: the first generation with bf16 tensor cores and asynchronous copies, which the course builds on."""
 
@@ -188,6 +190,8 @@ def shown_targets() -> tuple[int, ...]:
 @functools.cache
 def capability() -> int | None:
     """The compute capability of the GPU that is here, 90 for 9.0; None without a CUDA GPU that answers."""
+    if not is_installed("torch"):
+        return None
     import torch
 
     if torch.version.cuda is None or not torch.cuda.is_available():
@@ -227,6 +231,9 @@ def older_gpu_sentence() -> str:
         "kernels run observed, on the processor."
     )
 
+
+GLUON_ONLY = (90,)
+"""Compute capabilities that a Gluon kernel is compiled for: it names a Hopper GPU's own instructions."""
 
 FP8_MIN_TARGET = 89
 """The first compute capability whose tensor cores multiply e4m3 and e5m2, twice as fast as fp16."""

@@ -12,8 +12,7 @@ import gc
 from collections.abc import Callable
 from typing import Any
 
-import torch
-
+from flashlearn.later import torch, types_of
 from flashlearn.machine.device import GIB, MIB
 
 PART_ELEMENTS = 1 << 25
@@ -29,7 +28,7 @@ def spans(count: int, elements: int) -> list[slice]:
 
 def is_out_of_memory(error: BaseException) -> bool:
     """Whether a GPU's memory did not suffice, as torch, triton or a library of NVIDIA's says it."""
-    if isinstance(error, torch.OutOfMemoryError):
+    if isinstance(error, types_of("torch", "OutOfMemoryError")):
         return True
     text = str(error) if isinstance(error, RuntimeError) else ""
     return ("CUDA" in text and "out of memory" in text) or "_STATUS_ALLOC_FAILED" in text

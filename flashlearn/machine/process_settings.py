@@ -6,7 +6,7 @@ import contextlib
 import gc
 from collections.abc import Iterator
 
-import torch
+from flashlearn.later import torch
 
 REDUCED = ("allow_fp16_reduced_precision_reduction", "allow_bf16_reduced_precision_reduction")
 

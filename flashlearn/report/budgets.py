@@ -6,7 +6,6 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from flashlearn.interpreter.specialization import GLUON_ONLY
 from flashlearn.machine import device
 from flashlearn.outcome import Place
 from flashlearn.report.data import CheckResult
@@ -85,9 +84,8 @@ def _targets(result: CheckResult) -> str:
     jobs = [launch.job or {} for outcome in result.outcomes for launch in outcome.launches]
     only = jobs and all(job.get("gluon") for job in jobs)
     here = device.present()
-    named = {
-        target: device.nearest(target).name for target in (GLUON_ONLY if only else device.shown_targets())
-    }
+    targets = device.GLUON_ONLY if only else device.shown_targets()
+    named = {target: device.nearest(target).name for target in targets}
     if here is not None and here.target in named:
         named[here.target] = here.name
     return device.joined(list(named.values()))

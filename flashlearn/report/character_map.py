@@ -11,8 +11,7 @@ from __future__ import annotations
 
 import itertools
 
-import numpy as np
-
+from flashlearn.later import numpy as np
 from flashlearn.report.error_summary import NOT_FINITE, UNWRITTEN
 from flashlearn.report.tilemap import Panel, TileMap, groups
 from flashlearn.report.units import plural

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
+from flashlearn.later import numpy as np
 from flashlearn.report.units import number, plural, times
 
 HEADS = ("batch", "head")

@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-import numpy as np
-
 from flashlearn.exercise import Case
+from flashlearn.later import numpy as np
 from flashlearn.report.units import plural
 
 QUERIES = ("o", "dq", "lse", "delta")  # outputs with a row, or an element, per query

@@ -18,6 +18,7 @@ import time
 from typing import Any, TextIO
 
 from flashlearn.exercise import Case, Exercise
+from flashlearn.machine import threads
 from flashlearn.observation import Compiling
 from flashlearn.report import display
 
@@ -69,7 +70,7 @@ class ProgressLine:
         return self.output.take_handle() if isinstance(self.output, _Cell) else None
 
     def __enter__(self) -> ProgressLine:
-        if not self.silent and os.environ.get("FLASHLEARN_WAIT") != "1":
+        if threads.CAN_START and not self.silent and os.environ.get("FLASHLEARN_WAIT") != "1":
             context = contextvars.copy_context()  # Jupyter keeps in it which cell an output belongs to
             self._thread = threading.Thread(target=context.run, args=(self._show,), daemon=True)
             self._thread.start()

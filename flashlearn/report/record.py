@@ -7,8 +7,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-import torch
-
+from flashlearn.later import types_of
 from flashlearn.report.card import Card
 from flashlearn.report.units import dtype_name
 from flashlearn.report.verdict import Verdict
@@ -68,6 +67,6 @@ def plain(value: Any) -> Any:
         return [plain(entry) for entry in value]
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {field.name: plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
-    if isinstance(value, torch.Tensor):
+    if isinstance(value, types_of("torch", "Tensor")):
         return plain(value.item()) if value.numel() == 1 else f"{dtype_name(value.dtype)}{list(value.shape)}"
     return str(value)

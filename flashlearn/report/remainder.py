@@ -6,8 +6,6 @@ an access that stops a case explains none of those that ran to the end.
 
 from __future__ import annotations
 
-import torch
-
 from flashlearn.exercise import Kind
 from flashlearn.explaining.findings.case_status import CaseStatus
 from flashlearn.explaining.findings.counts import all_of, some_of
@@ -18,6 +16,7 @@ from flashlearn.explaining.findings.launcher import LauncherFault, NothingLaunch
 from flashlearn.explaining.findings.symbolic import NotCompared
 from flashlearn.explaining.findings.two_mistakes import AfterRepair, AtOnce, Besides, RoundedBesides
 from flashlearn.explaining.matching import has_wrong_numbers
+from flashlearn.later import torch, types_of
 from flashlearn.outcome import Finding, Outcome, Status
 from flashlearn.report.data import CheckResult
 
@@ -41,7 +40,7 @@ def explained_and_left(result: CheckResult) -> str:
     if isinstance(finding.kind, Besides):
         return _of_those_that_ran(finding.parts[1], failing)
     if isinstance(finding.kind, RoundedBesides):
-        return f"the first mistake gives the numbers of {all_of(finding.of, 'failing case')}: {AGAIN}"
+        return f"the first mistake reproduces the numbers of {all_of(finding.of, 'failing case')}: {AGAIN}"
     if isinstance(finding.kind, CaseStatus):
         return _others(result.principal, failing)
     if isinstance(finding.kind, DeclaredFault) and not _ran(failing) and finding.fits == finding.of:
@@ -76,11 +75,11 @@ def _fits_all(finding: Finding, result: CheckResult, failing: list[Outcome]) -> 
         return f"this was seen in {seen}; {OPEN}"
     declared = _is_declared(finding) and result.exercise.kind is not Kind.SYMBOLIC
     silent = sum(map(_has_no_numbers, failing)) if declared else 0
-    gives = "gives the numbers of" if declared and not _was_tried(finding) else "explains"
+    gives = "reproduces the numbers of" if declared and not _was_tried(finding) else "explains"
     if _second_by_nan_alone(finding):
-        return f"the only evidence for the second is NaN and infinities: {AGAIN}"
+        return f"the only evidence for the second one is in NaN and infinities: {AGAIN}"
     if silent and silent == len(failing):
-        return f"the only evidence is NaN and infinities, which other mistakes produce as well: {AGAIN}"
+        return f"the only evidence is in NaN and infinities, which other mistakes produce as well: {AGAIN}"
     if len(failing) < finding.of == len(result.outcomes):  # it was tried on the cases that pass as well
         hidden = "the one that passes" if len(result.outcomes) - len(failing) == 1 else "those that pass"
         return f"this {gives} {all_of(finding.of, 'case')}; in {hidden}, the mistake makes no difference"
@@ -147,7 +146,7 @@ def _has_no_numbers(outcome: Outcome) -> bool:
     """True where nothing but NaN and infinities is wrong."""
     if outcome.status is not Status.WRONG or any(c.problem or has_wrong_numbers(c) for c in outcome.outputs):
         return False
-    wrong = [c.got for c in outcome.outputs if not c.ok and isinstance(c.got, torch.Tensor)]
+    wrong = [c.got for c in outcome.outputs if not c.ok and isinstance(c.got, types_of("torch", "Tensor"))]
     return any(not bool(torch.isfinite(got.double()).all()) for got in wrong)  # else all are a little off
 
 

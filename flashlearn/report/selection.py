@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import difflib
 
-import numpy as np
-
 from flashlearn.exercise import Kind
+from flashlearn.later import numpy as np
 from flashlearn.outcome import Outcome, OutputCheck
 from flashlearn.report.data import CheckResult
 from flashlearn.report.panels import Split

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-import torch
-
 from flashlearn.exercise import Case, Exercise
+from flashlearn.later import types_of
 from flashlearn.outcome import Outcome, OutputCheck, Status
 from flashlearn.report.panels import split
 from flashlearn.report.tile_values import Chunk, chunks_of, legend_of
@@ -45,7 +44,7 @@ def first_small(exercise: Exercise, outcomes: Iterable[Outcome]) -> SmallOutput 
 def _with_a_dimension(check: OutputCheck) -> OutputCheck:
     """A single number as a vector of one."""
     both = (check.got, check.expected)
-    if not all(isinstance(value, torch.Tensor) and value.ndim == 0 for value in both):
+    if not all(isinstance(value, types_of("torch", "Tensor")) and value.ndim == 0 for value in both):
         return check
     writers = check.writers.reshape(1) if check.writers is not None else None
     return replace(check, got=check.got.reshape(1), expected=check.expected.reshape(1), writers=writers)

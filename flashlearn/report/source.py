@@ -40,6 +40,8 @@ def excerpt(place: Place, context: int = CONTEXT) -> Excerpt:
     title = f"Line {place.line}"
     if place.function:
         title += f" of {place.function}"
+    if place.calls:
+        title += f", called in line {place.calls[0]}"
     title += _in_file(place.file)
     if place.program is not None:
         title += f", program ({', '.join(map(str, place.program))})"

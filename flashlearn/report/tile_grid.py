@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import itertools
 
-import numpy as np
-
+from flashlearn.later import numpy as np
 from flashlearn.report.selection import NoSuchPart
 from flashlearn.report.tilemap import Panel, TileMap, edges
 from flashlearn.report.units import plural

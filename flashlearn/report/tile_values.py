@@ -8,8 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
-
+from flashlearn.later import numpy as np
 from flashlearn.report.data import CheckResult
 from flashlearn.report.panels import lead_name, split
 from flashlearn.report.selection import find, head_number

@@ -15,10 +15,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
-import numpy as np
-import torch
-
 from flashlearn.exercise import Case, Exercise
+from flashlearn.later import numpy as np
+from flashlearn.later import torch, types_of
 from flashlearn.outcome import Outcome, OutputCheck, Status
 from flashlearn.report.causal_mask import CausalMask, causal_mask_of
 from flashlearn.report.error_summary import summary_of, unwritten_of
@@ -107,7 +106,7 @@ def first_wrong(exercise: Exercise, outcomes: Iterable[Outcome]) -> TileMap | No
 def comparable(check: OutputCheck) -> bool:
     """Whether an output can be compared element by element."""
     got, expected = check.got, check.expected
-    if not (isinstance(got, torch.Tensor) and isinstance(expected, torch.Tensor)):
+    if not all(isinstance(values, types_of("torch", "Tensor")) for values in (got, expected)):
         return False
     same = got.shape == expected.shape and not check.problem
     return same and got.ndim > 0 and got.numel() > 0 and check.allowed == check.allowed

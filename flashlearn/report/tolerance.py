@@ -33,7 +33,7 @@ def tolerance_note(result: CheckResult) -> str:
     plain, half = reference_counts(result.exercise)
     how = "directly" if plain == 1 else f"in {plain} ways"
     note = RULE.format(factor=tolerance_factor(result.exercise), how=how, half=half)
-    note += EIGHT_BITS if set(FP8_DTYPES) & set(judged.output_dtypes.values()) else ""
+    note += EIGHT_BITS if set(FP8_DTYPES) & set(map(str, judged.output_dtypes.values())) else ""
     note += GRADIENTS if judged.gradient else ""
     return note + (
         RMS.format(least=RMS_MIN_ELEMENTS, factor=number(RMS_FACTOR)) if judged.accumulates else ""

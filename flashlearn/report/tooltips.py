@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
+from flashlearn.later import numpy as np
 from flashlearn.report.layout import PIXELS, PanelBox, layout
 from flashlearn.report.tilemap import Panel, TileMap, groups
 from flashlearn.report.units import number, times

@@ -101,5 +101,5 @@ def _intensity(seen: Observation) -> str:
     requested, unique = total / seen.bytes_requested, total / seen.bytes_unique
     low = f"{number(requested)} operations per requested byte"
     if abs(unique - requested) < 0.01 * unique:
-        return f"Arithmetic intensity: {low}; no byte moves twice."
+        return f"Arithmetic intensity: {low}; every byte moves once."
     return f"Arithmetic intensity: {low}, {number(unique)} per unique byte."

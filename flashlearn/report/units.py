@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-import numpy as np
+from flashlearn.later import numpy as np
 
 if TYPE_CHECKING:
     from flashlearn.exercise import Case
@@ -75,8 +75,8 @@ def plural(count: int, noun: str) -> str:
 
 
 def dtype_name(dtype: object) -> str:
-    """A torch dtype as the field writes it: fp32, bf16, e4m3."""
-    name = str(dtype).removeprefix("torch.")
+    """A torch dtype as the field writes it: fp32, bf16, e4m3. Formulas have none, and count as fp32."""
+    name = "float32" if dtype is None else str(dtype).removeprefix("torch.")
     return DTYPES.get(name, name)
 
 

@@ -29,7 +29,7 @@ SENTENCES = {
 }
 NEXT_STEPS = {
     Status.TIMEOUT: "Look for a loop that never ends, or a grid of far more programs than blocks.",
-    Status.OUT_OF_BOUNDS: "Compare the marked line's addresses with the tensor's size: is the mask right?",
+    Status.OUT_OF_BOUNDS: "Compare the marked line's addresses with the tensor's size.",
     Status.RACE: "Decide which program writes this element, and let no other write it; or add atomically.",
     Status.WRONG: "Compare your intermediate values with the formula's.",
     Status.NOT_YOURS: "Have the Triton kernel store every element of the result.",

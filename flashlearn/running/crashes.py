@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from types import FrameType
+from typing import TYPE_CHECKING
 
 from flashlearn.interpreter.deadline import deadline
 from flashlearn.interpreter.errors import (
@@ -24,27 +25,37 @@ from flashlearn.interpreter.errors import (
 )
 from flashlearn.interpreter.gluon.sync_faults import SyncError
 from flashlearn.interpreter.learner_code import LEARNER_CODE, place_of
+from flashlearn.later import types_of
 from flashlearn.machine import memory
 from flashlearn.outcome import Place, Status
-from flashlearn.running.advice import kernel_words, launcher_words
 from flashlearn.running.endless_loops import endless_loop, stopped_at
 from flashlearn.running.error_advice import advice_sentence
 from flashlearn.running.evidence import Raised
-from flashlearn.running.guard_zones import Request
+
+if TYPE_CHECKING:
+    from flashlearn.running.guard_zones import Request
 
 MAX_MESSAGE_LENGTH = 4000
 MESSAGE = 0.2
 """Seconds for an exception's `__str__`, which is called several times in each case."""
 RAISES = dis.opmap["RAISE_VARARGS"]
-_LIBRARIES = tuple({sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib")})
+_LIBRARIES = tuple(
+    "/" + path.lstrip("/")  # Pyodide says //lib/…, and has the standard library in an archive
+    for path in {
+        *(sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib")),
+        str(Path(traceback.__file__).parent),
+    }
+)
 _OURS = str(Path(__file__).parents[1])
 _KERNELS = str(Path(__file__).parents[1] / "kernels")
 
 
-def describe_exception(error: BaseException, limit: float, function: Callable) -> Raised:
-    """The exception that ended a call, as plain data."""
-    status, sentence, place = failure(error, limit, function)
-    request = getattr(error, "request", None)
+def describe_exception(
+    error: BaseException, limit: float, function: Callable, launches: bool = True
+) -> Raised:
+    """The exception that ended a call, as plain data. A formula `launches` nothing."""
+    status, sentence, place = failure(error, limit, function, launches)
+    request = _request(error)
     return Raised(
         type(error).__name__,
         _full_message(error),
@@ -52,8 +63,14 @@ def describe_exception(error: BaseException, limit: float, function: Callable) -
         sentence,
         place,
         fault_of(error, status),
-        wanted=request.held + request.bytes if isinstance(request, Request) else 0,
+        wanted=request.held + request.bytes if request is not None else 0,
     )
+
+
+def _request(error: BaseException) -> Request | None:
+    """What asked for more memory than a GPU has, if that is known."""
+    request = getattr(error, "request", None)
+    return request if isinstance(request, types_of("flashlearn.running.guard_zones", "Request")) else None
 
 
 def is_user_interrupt(error: BaseException) -> bool:
@@ -81,7 +98,9 @@ def _full_message(error: BaseException) -> str:
         return ""
 
 
-def failure(error: BaseException, limit: float, function: Callable) -> tuple[Status, str, Place | None]:
+def failure(
+    error: BaseException, limit: float, function: Callable, launches: bool = True
+) -> tuple[Status, str, Place | None]:
     """Status, sentence and place for an exception that left the launcher."""
     if isinstance(error, LaunchError):
         place = error.place or learner_line(error, function)
@@ -108,18 +127,18 @@ def failure(error: BaseException, limit: float, function: Callable) -> tuple[Sta
         return Status.CRASHED, sentence, place
     if isinstance(error, SystemExit):
         return Status.CRASHED, "The launcher called sys.exit; it should return its result.", place
-    return Status.CRASHED, _advised(error, f"{type(error).__name__}: {text}", function), place
+    return Status.CRASHED, _advised(error, f"{type(error).__name__}: {text}", function, launches), place
 
 
 def _out_of_gpu_memory(error: BaseException, text: str) -> str:
     """What the launcher asked for, and how much of it there was, as far as torch says it."""
-    request, asked = getattr(error, "request", None), re.search(r"allocate ([\d.]+ [KMG]iB)", text)
+    request, asked = _request(error), re.search(r"allocate ([\d.]+ [KMG]iB)", text)
     free = re.search(r"of which ([\d.]+ [KMG]iB) is free", text)
     left = free[1] if free else "less"
-    if isinstance(request, Request) and request.free:
+    if request is not None and request.free:
         left = memory.in_gib(request.free)  # torch's message does not know a limit on this process
     what = f"{asked[1]} of GPU memory" if asked else "more GPU memory"
-    if isinstance(request, Request) and request.shape:
+    if request is not None and request.shape:
         what += f", for a tensor of shape {request.shape} in {request.dtype}"
     return f"The launcher asked for {what}, and {left} was free."
 
@@ -151,14 +170,17 @@ def _message(error: BaseException) -> str:
         return "its message cannot be shown"
 
 
-def _advised(error: BaseException, message: str, function: Callable) -> str:
+def _advised(error: BaseException, message: str, function: Callable, launches: bool) -> str:
     """The message with advice for a beginner, if there is any."""
     known = explain(message, _ADVICE_OUTSIDE_KERNELS)
     if known != message:
         return known
     frame, line = _learner_frame(error, function)
-    if frame is not None and (words := launcher_words(error, frame)):
-        return words
+    if frame is not None and launches:
+        from flashlearn.running.advice import launcher_words  # needs triton, which a formula does without
+
+        if words := launcher_words(error, frame):
+            return words
     try:
         return advice_sentence(error, message, frame, place_of(frame.f_code, line).text if frame else "")
     except Exception:  # it looks at a learner's objects, which may answer anything
@@ -167,6 +189,8 @@ def _advised(error: BaseException, message: str, function: Callable) -> str:
 
 def _sentence(error: LaunchError) -> str:
     if isinstance(error, KernelCrash) and error.cause is not None:
+        from flashlearn.running.advice import kernel_words
+
         return kernel_words(error.cause) or explain(error.sentence)
     return error.sentence
 

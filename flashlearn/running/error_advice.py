@@ -12,13 +12,14 @@ from __future__ import annotations
 
 import difflib
 import re
+import sys
 from collections.abc import Callable
 from types import FrameType, ModuleType
 from typing import Any
 
-import sympy as sp
-import torch
 from sympy.matrices.matrixbase import MatrixBase
+
+from flashlearn.later import types_of
 
 MAX_NAMES = 6
 IMPORTS = {
@@ -33,13 +34,13 @@ SYMPY = "sympy's, such as sp.exp; on each entry of a matrix, p.applyfunc(sp.exp)
 ADVICE = (
     (
         r"shapes cannot be multiplied|Expected size for first two dimensions|inconsistent tensor size",
-        "In A @ B, A must have as many columns as B has rows{here}. Does one of them need a transpose (.mT), "
-        "or are they in the wrong order?",
+        "In A @ B, A must have as many columns as B has rows{here}. Write down the shape that each of them "
+        "should have, and go back to the line where one has another shape.",
     ),
     (
         r"The size of tensor a .* must match the size of tensor b",
-        "The shapes of two tensors in this line do not match, counted from the last dimension{here}. Does "
-        "one of them need a transpose (.mT), or is a [:, None] or keepdim=True missing?",
+        "The shapes of two tensors in this line do not match, counted from the last dimension{here}. Write "
+        "down the shape that each of them should have, and find where one gets another.",
     ),
     (
         r"invalid for input of size",
@@ -75,7 +76,7 @@ ADVICE = (
     ),
     (
         r"IndexError: .*(out of bounds|out of range)",
-        "Indices count from 0, so the last one is the size less 1{here}.",
+        "Indices count from 0, so the last one is the size minus 1{here}.",
     ),
     (
         r"leaf Variable that requires grad",
@@ -215,7 +216,7 @@ def _unknown_name(error: NameError, frame: FrameType | None) -> str:
         return f"Write {IMPORTS[name]} in a cell above, and run it."
     known = {**frame.f_globals, **frame.f_locals} if frame is not None else {}
     modules = {alias: value for alias, value in known.items() if isinstance(value, ModuleType)}
-    for module in (sp, torch):
+    for module in filter(None, map(sys.modules.get, ("sympy", "torch"))):
         if callable(getattr(module, name, None)):
             alias = next((a for a, value in modules.items() if value is module), None)
             if alias:
@@ -251,7 +252,7 @@ def _values_on_line(frame: FrameType | None, line: str, words_for: Callable[[Any
 
 
 def _size(value: Any) -> str:
-    if isinstance(value, torch.Tensor):
+    if isinstance(value, types_of("torch", "Tensor")):
         return str(list(value.shape))
     if isinstance(value, MatrixBase):
         return f"{value.rows}×{value.cols}"
@@ -261,4 +262,5 @@ def _size(value: Any) -> str:
 
 
 def _dtype(value: Any) -> str:
-    return str(value.dtype).removeprefix("torch.") if isinstance(value, torch.Tensor) else ""
+    tensor = isinstance(value, types_of("torch", "Tensor"))
+    return str(value.dtype).removeprefix("torch.") if tensor else ""

@@ -9,14 +9,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-import torch
-
-from flashlearn.machine.timers import Measurement
+from flashlearn.later import torch
 from flashlearn.observation import Observation
 from flashlearn.outcome import Place, Status
 
 if TYPE_CHECKING:
     from flashlearn.compiler.lowering import FrontEndRefusal
+    from flashlearn.machine.timers import Measurement
 
 
 @dataclass(frozen=True)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -27,18 +25,13 @@ from flashlearn.running import provenance
 from flashlearn.running.caller import Caller
 from flashlearn.running.crashes import describe_exception, is_user_interrupt
 from flashlearn.running.evidence import Evidence, ObservedRace, Output
+from flashlearn.running.forks import no_forks
 from flashlearn.running.launches import RunCache, plain_launch
 from flashlearn.running.run_modes import Edited, Int32OverflowProbe, Observed, Traced
 from flashlearn.running.values import as_tuple, changed_inputs, copies, plain, storage_of, storages
 
 MAX_EVENTS = 40_000
 """Events of Gluon kernels that a trace keeps: one program's, so more than a session does."""
-
-FORKS = ("fork", "forkpty")
-FORK_REFUSED = (
-    "os.{name} is refused during a check: it would start a second process in which the check continues, with "
-    "a verdict of its own"
-)
 
 
 def observe(caller: Caller, inputs: Inputs, how: Observed, cache: RunCache) -> Evidence:
@@ -197,26 +190,3 @@ def _on_cpu(value: Any, kept: dict[int, torch.UntypedStorage]) -> Any:
     empty = torch.empty(0, dtype=value.dtype)
     copy = empty.set_(kept[storage._cdata], value.storage_offset(), value.shape, value.stride())
     return copy.requires_grad_(value.requires_grad)
-
-
-@contextlib.contextmanager
-def no_forks() -> Iterator[None]:
-    """Inside the block os.fork raises RuntimeError: a learner's code may not fork the process that judges it.
-
-    Processes that run other programs may be started.
-    """
-    own = {name: getattr(os, name) for name in FORKS if hasattr(os, name)}
-    try:
-        for name in own:
-            setattr(os, name, _refusal(name))
-        yield
-    finally:
-        for name, function in own.items():
-            setattr(os, name, function)
-
-
-def _refusal(name: str) -> Any:
-    def refuse() -> int:
-        raise RuntimeError(FORK_REFUSED.format(name=name))
-
-    return refuse

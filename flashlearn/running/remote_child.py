@@ -21,6 +21,7 @@ from flashlearn.interpreter.route import install
 from flashlearn.processes import fork_server
 from flashlearn.processes.channel import Channel
 from flashlearn.processes.forked import fork
+from flashlearn.running import advice, launcher_runs  # noqa: F401 - before the fork: a child finds them
 from flashlearn.running.answer import Here
 from flashlearn.running.remote_answer import FORK, Loader
 

@@ -16,17 +16,17 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
 
-import numpy as np
 import sympy as sp
-import torch
 from sympy.core.function import FunctionClass
 from sympy.matrices.matrixbase import MatrixBase
 from sympy.tensor.array.ndim_array import NDimArray
 
 from flashlearn.exercise import Inputs
+from flashlearn.later import numpy as np
+from flashlearn.later import torch, types_of
 from flashlearn.running.evidence import Foreign
 
-NUMBERS = (bool, int, float, complex, str, bytes, type(None), torch.dtype, Fraction)
+NUMBERS = (bool, int, float, complex, str, bytes, type(None), Fraction)
 SYMBOLIC = (sp.Basic, MatrixBase, NDimArray, sp.Poly)
 DEEPEST = 8
 MOST = 10_000
@@ -44,9 +44,10 @@ def _plain(value: Any, depth: int) -> Any:
     kind = type(value)
     if is_tensor(value):
         return _tensor(value)
-    if kind in NUMBERS or (issubclass(kind, SYMBOLIC) and not issubclass(kind, FunctionClass)):
+    symbolic = issubclass(kind, SYMBOLIC) and not issubclass(kind, FunctionClass)
+    if symbolic or kind in NUMBERS or kind in types_of("torch", "dtype"):
         return value
-    if issubclass(kind, np.ndarray | np.generic) and value.dtype.kind in "biufc":
+    if issubclass(kind, types_of("numpy", "ndarray", "generic")) and value.dtype.kind in "biufc":
         return np.array(value) if issubclass(kind, np.ndarray) else value
     if depth < DEEPEST:
         if kind in (tuple, list, set, frozenset) and len(value) <= MOST:
@@ -60,7 +61,7 @@ def _plain(value: Any, depth: int) -> Any:
 
 def is_tensor(value: Any) -> bool:
     """True for a tensor by its type; `isinstance` believes what a learner's `__class__` claims."""
-    return issubclass(type(value), torch.Tensor)
+    return issubclass(type(value), types_of("torch", "Tensor"))
 
 
 def foreign(value: Any) -> Foreign:
@@ -177,7 +178,7 @@ def copies(inputs: Inputs) -> Inputs:
 
 
 def _copied(value: Any) -> Any:
-    if isinstance(value, torch.Tensor):
+    if isinstance(value, types_of("torch", "Tensor")):
         if value.device.type == "meta":
             return value
         storage = value.untyped_storage().clone()  # a view stays a view of a larger buffer
@@ -192,7 +193,7 @@ def _copied(value: Any) -> Any:
 
 def same(before: Any, after: Any) -> bool:
     """True if a value is bit for bit unchanged."""
-    if not isinstance(before, torch.Tensor):
+    if not isinstance(before, types_of("torch", "Tensor")):
         return True
     return torch.equal(bits(before), bits(after))
 

@@ -295,7 +295,7 @@ def test_check_before_work_is_filled_names_the_command_that_fills_it(course):
 def test_hint_shows_the_next_step_and_knows_close_names(course, monkeypatch):
     known = {"row_sum": SimpleNamespace(name="row_sum", lesson="00")}
     monkeypatch.setattr(packaged_lessons, "hints", lambda exercise: ("One.", "Two [2].", "Three."))
-    monkeypatch.setattr(flashlearn.lessons, "all_exercises", lambda: known)
+    monkeypatch.setattr(flashlearn.lessons, "listed", lambda: known)
     assert "Hint 1 of 3 for row_sum (the concept): One." in run("hint", "row_sum").out
     assert "Hint 2 of 3 for row_sum (the shape): Two [2]." in run("hint", "row_sum").out
     assert "One." in run("hint", "row_sum", "--step", "1").out

@@ -86,10 +86,10 @@ def measure(entries: Sequence[Entry], jobs: int = 1) -> list[Measurement]:
 def _prepare() -> None:
     """Set up a process that measures: no windows, one thread, no compilation for GPUs after a check."""
     os.environ.setdefault("MPLBACKEND", "Agg")
-    import flashlearn.checking
+    from flashlearn.checking import launcher_steps
 
     warnings.filterwarnings("ignore", message="tl.make_block_ptr is deprecated")
-    flashlearn.checking._budgets = lambda *_: (None, None)  # its figures are not read here
+    launcher_steps._budgets = lambda *_: (None, None)  # its figures are not read here
 
 
 def check(entry: Entry) -> CheckResult:

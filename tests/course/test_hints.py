@@ -18,7 +18,7 @@ def exercises(monkeypatch):
     steps = ("Think of a *mask*.", "One row per program.", "`tl.load(x + i, mask=i < n)`")
     known = {name: SimpleNamespace(name=name, lesson="00") for name in ("row_sum", "scaled_add")}
     monkeypatch.setattr(packaged_lessons, "hints", lambda exercise: steps)
-    monkeypatch.setattr(flashlearn.lessons, "all_exercises", lambda: known)
+    monkeypatch.setattr(flashlearn.lessons, "listed", lambda: known)
     monkeypatch.setattr(hints, "_unrecorded", {})
 
 

@@ -12,11 +12,11 @@ import torch
 import triton
 import triton.language as tl
 
-from flashlearn import checking, explaining
-from flashlearn.checking import grade
+from flashlearn import explaining
+from flashlearn.checking import grade, steps
 from flashlearn.course import answers, failure_log
 from flashlearn.exercise import Exercise
-from flashlearn.explaining import pipeline
+from flashlearn.explaining import formulas, pipeline
 from flashlearn.explaining import stage as stage_module
 from flashlearn.explaining.findings import RULES
 from flashlearn.explaining.findings.zero_sign_constants import Sign
@@ -65,14 +65,14 @@ def nothing(*_: object, **__: object) -> None:
     return None
 
 
-LISTS = ("WRONG_NUMBERS", "ENDED_EARLY", "FORMULAS")
+LISTS = ((pipeline, "WRONG_NUMBERS"), (pipeline, "ENDED_EARLY"), (formulas, "FORMULAS"))
 
 
 def with_stages(monkeypatch, change: Callable[[pipeline.Stage], Callable]) -> None:
     """Let every stage look with what `change` gives for it."""
-    for name in LISTS:
-        stages = tuple(replace(stage, find=change(stage)) for stage in getattr(pipeline, name))
-        monkeypatch.setattr(pipeline, name, stages)
+    for module, name in LISTS:
+        stages = tuple(replace(stage, find=change(stage)) for stage in getattr(module, name))
+        monkeypatch.setattr(module, name, stages)
 
 
 @pytest.fixture(autouse=True)
@@ -140,7 +140,7 @@ def test_what_an_exercise_says_itself_may_fail_too(monkeypatch):
     stands(grade(explains, lacks_a_column, answers.earlier_answer), Status.WRONG, "own explanation")
 
 
-@pytest.mark.parametrize("stage", [s.name for s in pipeline.FORMULAS])
+@pytest.mark.parametrize("stage", [s.name for s in formulas.FORMULAS])
 def test_a_symbolic_answer_keeps_its_verdict(stage, monkeypatch):
     with_stages(monkeypatch, lambda one: broken if one.name == stage else nothing)
     report = grade(SYMBOLIC, lambda M, N, K, B_M, B_N, B_K, e: M * N * K * e, answers.earlier_answer)
@@ -169,7 +169,7 @@ def test_what_is_meant_to_end_a_check_ends_it(error, monkeypatch):
 
 
 def test_an_explanation_that_fails_as_a_whole_leaves_the_verdict(monkeypatch):
-    monkeypatch.setattr(checking, "diagnose", broken)
+    monkeypatch.setattr(steps, "diagnose", broken)
     stands(grade(ROW_SUM, lacks_a_column, answers.earlier_answer), Status.WRONG, "explaining")
 
 

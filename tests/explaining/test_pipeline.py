@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from flashlearn.exercise import Case
-from flashlearn.explaining import pipeline
+from flashlearn.explaining import formulas, pipeline
 from flashlearn.explaining.findings.misplaced_stores import Transposed
 from flashlearn.explaining.findings.zero_sign_constants import Sign
 from flashlearn.explaining.pipeline import stages_for
@@ -17,7 +17,7 @@ from flashlearn.lessons import find
 from flashlearn.outcome import Finding, Outcome, Status
 
 SIGN, TRANSPOSED = Finding(Sign("y")), Finding(Transposed("y"))
-EVERY = (*pipeline.WRONG_NUMBERS, *pipeline.ENDED_EARLY, *pipeline.FORMULAS)
+EVERY = (*pipeline.WRONG_NUMBERS, *pipeline.ENDED_EARLY, *formulas.FORMULAS)
 ROW_SUM = find("row_sum")
 
 
@@ -59,7 +59,7 @@ def test_a_stage_that_runs_the_answer_again_is_passed_over_where_there_is_none()
 )
 def test_the_stages_are_chosen_by_how_the_cases_ended(statuses, expected):
     outcomes = [Outcome(Case(name), Status[name]) for name in statuses.split()]
-    assert stages_for(ROW_SUM, outcomes) == expected
+    assert stages_for(outcomes) == expected
 
 
 def test_every_stage_has_a_name_of_its_own_and_describes_itself_in_a_sentence():

@@ -94,7 +94,7 @@ def test_a_mask_that_is_too_wide_is_said_to_be_there():
     x, y = torch.zeros(100), torch.zeros(100)
     error = stray(lambda: copy[(4,)](x, y, 101, BLOCK=32, LOAD_MASK=True, STORE_MASK=True))
     assert "1 of the 32 lanes" in error.sentence
-    assert "has a mask, which is true for it" in error.sentence
+    assert "'s mask is true for it" in error.sentence
     assert error.fault[:4] == ("load", True, (100,), "size")
 
 

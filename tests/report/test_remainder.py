@@ -107,8 +107,8 @@ def test_a_place_that_was_traced_in_one_case_leaves_the_others_open():
 
 
 def test_nan_alone_are_not_counted_as_an_explanation():
-    assert said([NUMBERS, NUMBERS], DECLARED) == "this gives the numbers of both failing cases"
-    assert said([NAN, NAN], DECLARED).startswith("the only evidence is NaN and infinities")
+    assert said([NUMBERS, NUMBERS], DECLARED) == "this reproduces the numbers of both failing cases"
+    assert said([NAN, NAN], DECLARED).startswith("the only evidence is in NaN and infinities")
     mixed = said([NUMBERS, NAN], DECLARED)
     assert "1 of them only by NaN and infinities" in mixed and "check again" in mixed
 
@@ -117,14 +117,14 @@ def test_only_of_a_mistake_whose_correction_was_tried_it_is_said_that_it_explain
     assert said([NUMBERS] * 2, replace(DECLARED, place=PLACE)) == "this explains both failing cases"
     departs = FirstDivergence("s", 7, False, "small", (0,), None, "S", "", None, (), (), None)
     shown = Finding(WithItsLine((DECLARED, Finding(departs, PLACE))), PLACE, fits=2, of=2)
-    assert said([NUMBERS] * 2, shown) == "this gives the numbers of both failing cases"
+    assert said([NUMBERS] * 2, shown) == "this reproduces the numbers of both failing cases"
 
 
 def test_a_second_mistake_that_only_nan_shows_is_not_said_to_explain_every_case():
     first = Finding(OneEdit("name", 3, "x", "y", 1), PLACE, fits=1, of=1)
     second = Finding(replace(DECLARED.kind, only_nan=True), fits=1, of=1)
     text = said([NUMBERS, NAN], Finding(AfterRepair(1, 2, 2, (first, second)), PLACE, fits=2, of=2))
-    assert "explains" not in text and "the only evidence for the second is NaN" in text
+    assert "explains" not in text and "the only evidence for the second one is in NaN" in text
 
 
 def test_what_is_left_open_is_counted_among_all_failing_cases():

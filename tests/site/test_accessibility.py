@@ -15,15 +15,20 @@ AXE = Path(os.environ.get("AXE", "axe.min.js"))
 pytestmark = [
     pytest.mark.browser,
     pytest.mark.timeout(240),
-    pytest.mark.skipif(not AXE.is_file(), reason="needs axe-core (npm install axe-core, AXE=…/axe.min.js)"),
+    pytest.mark.skipif(not AXE.is_file(), reason="needs axe-core (make sitetests takes it from npm)"),
 ]
+
+
+def problems(page: Any) -> list[str]:
+    """What axe finds in an open page."""
+    page.evaluate(AXE.read_text(encoding="utf-8"))
+    found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")["violations"]
+    return [f"{one['id']}: {node['html'][:200]}" for one in found for node in one["nodes"]]
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("path", PAGES)
 def test_axe_finds_nothing(browser: Any, address: str, path: str, theme: str):  # noqa: F811
     with opened(browser, address, path, color_scheme=theme) as page:
-        page.evaluate(AXE.read_text(encoding="utf-8"))
-        found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")["violations"]
-        problems = [f"{one['id']}: {node['html'][:200]}" for one in found for node in one["nodes"]]
-    assert not problems, "\n".join(problems)
+        found = problems(page)
+    assert not found, "\n".join(found)

@@ -12,7 +12,7 @@ import sys
 import time
 from pathlib import Path
 
-from tools.site import finishing, sources, weights
+from tools.site import finishing, python_in_page, sources, weights
 
 ROOT = Path(__file__).parents[2]
 
@@ -23,11 +23,17 @@ def main() -> int:
     arguments.add_argument("--out", type=Path, default=ROOT / "build" / "site", help="where the pages go")
     arguments.add_argument("--few-pictures", action="store_true", help="one picture for each exercise")
     arguments.add_argument("--address", default="ADDRESS", help="the address that readers clone")
+    arguments.add_argument(
+        "--modules", type=Path, default=ROOT / "build" / "npm" / "node_modules", help="what npm installed"
+    )
     chosen = arguments.parse_args()
     started = time.perf_counter()
     written = ROOT / "build" / "site-source"
     shutil.rmtree(written, ignore_errors=True)
-    sources.write(ROOT, written, chosen.address, few_pictures=chosen.few_pictures)
+    modules = chosen.modules if python_in_page.is_available(chosen.modules) else None
+    if modules is None:
+        print("No exercise can be solved in the page: npm installed nothing (make site does it).", flush=True)
+    sources.write(ROOT, written, chosen.address, few_pictures=chosen.few_pictures, modules=modules)
     print(f"The sources are written, after {time.perf_counter() - started:.0f} s.", flush=True)
     shutil.rmtree(chosen.out, ignore_errors=True)
     status = _sphinx(written, chosen.out)

@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 ORDER = {
-    "Help": ("install", "hosted", "troubleshooting", "reference"),
+    "Help": ("install", "hosted", "troubleshooting", "reference", "attention"),
     "The grader": ("how-a-check-works", "how-a-mistake-is-named", "interpreter-and-gpu"),
     "Teaching": ("teaching", "classroom", "classroom-safety", "jupyterhub"),
     "Contributing": ("contributing", "architecture", "agents"),

@@ -6,6 +6,7 @@ import html
 
 from flashlearn.exercise import Kind
 from flashlearn.lessons import lessons
+from tools.site import python_in_page
 from tools.site.lesson_pages import LessonPage, anchor
 from tools.site.tables import filterable, row
 
@@ -38,8 +39,14 @@ name.
 """
 
 
-def page(every: list[LessonPage]) -> str:
-    """The page in Markdown."""
+SOLVABLE = """
+The symbolic exercises of lessons 01 to 04 can be solved in the lesson's page, without installing anything.
+What the page loads for that is free software, under <a href="_static/{folder}/{licences}">these licences</a>.
+"""
+
+
+def page(every: list[LessonPage], solvable: bool = False) -> str:
+    """The page in Markdown; `solvable` says whether there are exercises that can be solved in the site."""
     known = {one.lesson.number: one for one in every}
     rows = []
     for number, exercises in lessons().items():
@@ -63,5 +70,7 @@ def page(every: list[LessonPage]) -> str:
         "Level": "all levels",
         "Topic": "all topics",
     }
-    first = INTRODUCTION.format(count=len(rows), lessons=len(known))
+    first = INTRODUCTION.format(count=len(rows), lessons=len(known)) + (
+        SOLVABLE.format(folder=python_in_page.FOLDER, licences=python_in_page.LICENCES) if solvable else ""
+    )
     return f"{first}\n{filterable('exercises', heads, rows, 'a word: causal, delta, barrier …')}"

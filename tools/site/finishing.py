@@ -17,6 +17,7 @@ _CHANGES = tuple(
         (r'<form class="sidebar-search-container"', r'\g<0> aria-label="All pages"'),
         # what is wider than the page scrolls, and then the keyboard must reach it
         (r"<pre(?![^>]*\btabindex)", r'<pre tabindex="0"'),
+        (r'<div class="table-wrapper', r'<div tabindex="0" class="table-wrapper'),
         (
             r'<div class="cell_output docutils container">',
             r'<div class="cell_output docutils container" tabindex="0">',

@@ -9,8 +9,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from flashlearn.course.lesson_reader import EXERCISE_CELL, Lesson, read_notebook
+from flashlearn.course import packaged_lessons
+from flashlearn.course.hints import STEPS
+from flashlearn.course.lesson_reader import EXERCISE_CELL, Lesson, read_hints, read_notebook
 from tools.site.outputs import OutputsOfPage, Pictures
+from tools.site.python_in_page import FOLDER
 
 Cell = dict[str, Any]
 
@@ -20,8 +23,28 @@ LINKS = ("lessons-before", "lessons-after")
 _MARKING = re.compile(r"^[ \t]*(### (BEGIN|END) SOLUTION|# STUB:.*)\n?", re.MULTILINE)
 _TELLING = "### BEGIN SOLUTION"
 _HINT = re.compile(r"# flashlearn\.hint\(.*\)")
+_CHECK = re.compile(r'flashlearn\.check\("(\w+)", \1\)')
 _HEADING = re.compile(r"^#{2,4} .*$", re.MULTILINE)
 _NUMBERS = re.compile(r"\b(\d\d)\b(?: to (\d\d)\b)?")
+
+
+@dataclass(frozen=True)
+class Solvable:
+    """The exercises that can be solved in the page, and how much a browser loads for it: "20 MB"."""
+
+    names: frozenset[str]
+    size: str
+
+    def is_check(self, text: str) -> bool:
+        """Whether a cell checks one of them, and does nothing else."""
+        checked = _CHECK.fullmatch(text.strip())
+        return checked is not None and checked[1] in self.names
+
+    def place(self, name: str, stub: str) -> str:
+        """The stub, with what its script needs to put an editor there (in_page/solve.js)."""
+        opening = f'<div class="solve" data-exercise="{name}" data-size="{self.size}" data-limit="60">'
+        script = f'<script type="module" src="../_static/{FOLDER}/solve.js"></script>'
+        return f"{opening}\n\n{stub}\n\n</div>\n{script}"
 
 
 @dataclass(frozen=True)
@@ -81,7 +104,9 @@ def anchor(exercise: str) -> str:
     return f"ex-{exercise.replace('_', '-')}"
 
 
-def notebook(page: LessonPage, every: list[LessonPage], pictures: Pictures) -> dict[str, Any]:
+def notebook(
+    page: LessonPage, every: list[LessonPage], pictures: Pictures, solvable: Solvable | None = None
+) -> dict[str, Any]:
     """The page as a notebook for MyST-NB, which is not executed."""
     outputs = OutputsOfPage(pictures, "../_static/pictures/")
     cells = [cell for cell in page.solved["cells"] if cell["id"] not in LINKS and not _is_for_editors(cell)]
@@ -89,7 +114,7 @@ def notebook(page: LessonPage, every: list[LessonPage], pictures: Pictures) -> d
     for cell in cells:
         if cell["id"].startswith(EXERCISE_CELL):
             _name_heading(made, cell["id"].removeprefix(EXERCISE_CELL))
-        made += _cells(cell, page, outputs)
+        made += _cells(cell, page, outputs, solvable)
     title, _, rest = source(made[0]).partition("\n")
     numbered = title.replace("# ", f"# {page.lesson.number} · ", 1)
     made[0] = _markdown(f"{numbered}\n\n{_facts(page, every)}\n\n{rest}", made[0]["id"])
@@ -103,15 +128,18 @@ def _is_for_editors(cell: Cell) -> bool:
     return journal or all(_HINT.fullmatch(line) for line in text.splitlines())
 
 
-def _cells(cell: Cell, page: LessonPage, outputs: OutputsOfPage) -> list[Cell]:
+def _cells(cell: Cell, page: LessonPage, outputs: OutputsOfPage, solvable: Solvable | None) -> list[Cell]:
     """What the page has in place of a cell."""
     if cell["cell_type"] == "markdown":
         return [_markdown(source(cell), cell["id"])]
     cell = {**cell, "outputs": [outputs.lighter(output) for output in cell["outputs"]]}
     if cell["id"].startswith(EXERCISE_CELL):
-        return [_exercise(cell, page.stubs[cell["id"]])]
+        return [_exercise(cell, page, solvable)]
+    if solvable and solvable.is_check(source(cell)):
+        shown = "".join(_html(output) for output in cell["outputs"])
+        return [_markdown(_folded("Show the report of the solution", _raw(shown)), cell["id"])]
     if "recall" in cell["metadata"].get("tags", ()):
-        shown = "".join(output.get("data", {}).get("text/html", "") for output in cell["outputs"])
+        shown = "".join(_html(output) for output in cell["outputs"])
         return [_markdown(_folded("Show the questions with their answers", _raw(shown)), cell["id"])]
     if not cell["outputs"] and source(cell).startswith(("import ", "from ")):
         return [_markdown(_folded("The imports of this notebook", _code(source(cell))), cell["id"])]
@@ -120,7 +148,7 @@ def _cells(cell: Cell, page: LessonPage, outputs: OutputsOfPage) -> list[Cell]:
 
 def _without_solutions(cell: Cell) -> list[Cell]:
     """The cell; outputs that list an exercise's solution, as its trace does, are folded below it."""
-    telling = [o for o in cell["outputs"] if _TELLING in o.get("data", {}).get("text/html", "")]
+    telling = [o for o in cell["outputs"] if _TELLING in _html(o)]
     if not telling:
         return [cell]
     shown = {**cell, "outputs": [o for o in cell["outputs"] if o not in telling]}
@@ -131,13 +159,26 @@ def _without_solutions(cell: Cell) -> list[Cell]:
     ]
 
 
-def _exercise(cell: Cell, stub: str) -> Cell:
-    """The learner's stub, and below it the solution, folded."""
+def _exercise(cell: Cell, page: LessonPage, solvable: Solvable | None) -> Cell:
+    """The learner's stub, and the solution, folded; where it can be solved in the page, hints before it."""
     name = cell["id"].removeprefix(EXERCISE_CELL)
+    stub = _code(page.stubs[cell["id"]])
+    if solvable and name in solvable.names:
+        stub = f"{solvable.place(name, stub)}\n\n{_hints(name, page)}"
     solution = _MARKING.sub("", source(cell))
     return _markdown(
-        f"{_code(stub)}\n\n{_folded('Show the solution', _code(solution), f'solution-{name}')}", cell["id"]
+        f"{stub}\n\n{_folded('Show the solution', _code(solution), f'solution-{name}')}", cell["id"]
     )
+
+
+def _hints(name: str, page: LessonPage) -> str:
+    """An exercise's hints, each folded."""
+    hints = read_hints(packaged_lessons.sources()[page.stem], name)
+    folded = (
+        _folded(f"Hint {number} of {len(hints)}: {step}", hint)
+        for number, (step, hint) in enumerate(zip(STEPS, hints, strict=True), 1)
+    )
+    return "\n\n".join([f'<div class="hints" data-exercise="{name}">', *folded, "</div>"])
 
 
 def _name_heading(before: list[Cell], name: str) -> None:
@@ -174,6 +215,11 @@ def _facts(page: LessonPage, every: list[LessonPage]) -> str:
     }
     lines = "".join(f"<dt>{name}</dt><dd>{value}</dd>" for name, value in rows.items())
     return f'<dl class="facts">{lines}</dl>'
+
+
+def _html(output: dict[str, Any]) -> str:
+    """An output as HTML; empty if it has none."""
+    return "".join(output.get("data", {}).get("text/html", ""))
 
 
 def _markdown(text: str, identity: str) -> Cell:

@@ -9,7 +9,7 @@ from pathlib import Path
 from flashlearn.lessons import lessons as exercises_by_lesson
 from tools.site import gallery, speed_page
 from tools.site.doc_pages import ORDER
-from tools.site.lesson_pages import LessonPage
+from tools.site.lesson_pages import LessonPage, anchor
 from tools.site.outputs import OutputsOfPage, Pictures
 from tools.site.tables import row
 
@@ -21,8 +21,25 @@ REPORT_OF, REPORT_BEGINS = "00", "✗ Out of bounds   scaled_add"
 TIMELINE_OF, TIMELINE_BEGINS = "13", 'alt="Timeline of program (0, 0, 0) of specialised_matmul_kernel'
 
 
-def page(root: Path, every: list[LessonPage], pictures: Pictures, address: str) -> str:
-    """The page in Markdown; `root` is the clone, and `address` where readers clone from."""
+SOLVABLE = """## A first exercise, without installing anything
+
+In lessons 01 to 04, {count} exercises are formulas, and you can solve them in the page: Python and the grader
+then run in your browser. Start with {first} if you like.
+"""
+FIRST = "softmax_jacobian"
+
+
+def page(
+    root: Path,
+    every: list[LessonPage],
+    pictures: Pictures,
+    address: str,
+    solvable: frozenset[str] = frozenset(),
+) -> str:
+    """The page in Markdown; `root` is the clone, and `address` where readers clone from.
+
+    `solvable` are the exercises that can be solved in the site.
+    """
     outputs = OutputsOfPage(pictures, "_static/pictures/")
     mistakes = sum(
         len(gallery.entries(those))
@@ -37,8 +54,15 @@ def page(root: Path, every: list[LessonPage], pictures: Pictures, address: str) 
         timeline=_raw(_scrolling(_output(every, TIMELINE_OF, TIMELINE_BEGINS, outputs))),
         plot=_raw(speed_page.newest(pictures, "ladder")),
         lessons=_raw(_table(every, root)),
+        solvable=SOLVABLE.format(count=len(solvable), first=_first(every)) if solvable else "",
     )
     return f"{text}\n{_menu(every)}\n"
+
+
+def _first(every: list[LessonPage]) -> str:
+    """A link to the exercise to start with."""
+    stem = next(one.stem for one in every if FIRST in one.lesson.exercises)
+    return f'<a href="lessons/{stem}.html#{anchor(FIRST)}"><code>{FIRST}</code></a>'
 
 
 def _output(every: list[LessonPage], lesson: str, begins: str, outputs: OutputsOfPage) -> str:

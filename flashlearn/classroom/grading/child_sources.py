@@ -35,7 +35,7 @@ PROVIDED = {
         ),
     },
     "10": {f"{LESSONS}.lesson_10_clinic.instruments": ("Trial", "draw")},
-    "11": {f"{KERNELS}.reach": ("refuse_far_rows",)},
+    "11": {f"{KERNELS}.reach": ("refuse_far_rows",), f"{KERNELS}.repeatable_backward": ("one_tile",)},
     "12": {
         f"{KERNELS}.described": ("block_d", "complying", "described", "heads_together", "like"),
         f"{KERNELS}.shapes": ("Shape", "backward_shapes", "forward_shape"),

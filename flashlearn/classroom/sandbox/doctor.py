@@ -32,7 +32,7 @@ from flashlearn.processes.start import ChildError
 
 ABSENT = "not on this machine"
 GROUPS = "cgroups"
-SECRETS = ("/etc/passwd", str(PACKAGE / "checking.py"), str(PACKAGE / "lessons" / "__init__.py"))
+SECRETS = ("/etc/passwd", str(PACKAGE / "checking" / "__init__.py"), str(PACKAGE / "lessons" / "__init__.py"))
 
 
 @dataclass(frozen=True)

@@ -15,9 +15,9 @@ from pathlib import Path
 
 PACKAGE = Path(__file__).resolve().parents[2]
 OURS = (
-    "__init__.py", "exercise.py", "observation.py", "outcome.py", "outdated_lesson.py", "quantity.py",
-    "verdicts.py", "compiler", "interpreter", "machine", "processes", "running", "classroom/__init__.py",
-    "classroom/sandbox", "lessons/lesson_09_into_pytorch/data",
+    "__init__.py", "exercise.py", "later.py", "observation.py", "outcome.py", "outdated_lesson.py",
+    "quantity.py", "verdicts.py", "compiler", "interpreter", "machine", "processes", "running",
+    "classroom/__init__.py", "classroom/sandbox", "lessons/lesson_09_into_pytorch/data",
 )  # fmt: skip
 SYSTEM = (
     "/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib", "/etc/ld.so.cache", "/dev/null",

@@ -28,7 +28,10 @@ def finding_of(found: Departure, quantities: Quantities, replay: Replay) -> Find
     alpha, given = float(replay.inputs.get("alpha", 1.0)), tuple(replay.inputs)
     facts = Facts(found, quantities, replay.outcome.case.name, alpha, given)
     reading = found.reading if found.cause is None else found.cause.reading
-    return Finding(facts.kind(), reading.event.place)
+    kind = facts.kind()
+    if found.cause is not None and facts.is_carried(found.cause.operand.match.quantity):
+        reading = found.reading  # the next step may need what is carried as it is: its reader is in question
+    return Finding(kind, reading.event.place)
 
 
 def tile_of(reading: Reading) -> tuple[int, ...]:
@@ -129,10 +132,11 @@ class Facts:
         )
 
     def _agrees(self, multiple: bool) -> tuple[str, ...]:
-        """Names that the statement read and that are right, without the sum so far that it goes on with.
+        """Names that the statement read and that are right, within a step without those that it carries on.
 
-        Where it makes a `multiple` of its goal, a name with the goal itself, up to a factor, is none of
-        these.
+        A maximum or a sum so far that is right after this step may be what is wrong here: its old value may
+        be needed. Where the statement makes a `multiple` of its goal, a name with the goal itself, up to a
+        factor, is none of these.
         """
         goal, made = self.found.goal.quantity, self.found.reading.event.site.name
         own = (goal.name, f"running {goal.words}") if multiple else ()
@@ -144,9 +148,14 @@ class Facts:
         names = [
             o.reading.event.site.name
             for o in right
-            if o.reading.event.site.name != made or o.match.quantity.name != goal.name
+            if not (goal.needs and self.is_carried(o.match.quantity))
+            and (o.reading.event.site.name != made or o.match.quantity.name != goal.name)
         ]
         return tuple(dict.fromkeys(names))
+
+    def is_carried(self, quantity: Quantity) -> bool:
+        """Whether it is known with and without the present step: one step hands it to the next."""
+        return sum(one.name == quantity.name for one in self.quantities.known) > 1 and bool(quantity.needs)
 
     def _what(self, operand: Operand, multiple: bool) -> tuple[str, str] | None:
         """An operand that is not what the statement needs, and what it is."""

@@ -29,7 +29,7 @@ def compensates(edit: Edit, wrong: Sequence[Outcome]) -> bool:
     if any(check.misfit is not None for o in wrong for check in o.outputs):
         return False
     single = len(wrong) == 1
-    half = all(o.case.dtype.itemsize == 2 for o in wrong)
+    half = all(o.case.itemsize == 2 for o in wrong)
     if _fewer(FULL_PRECISION, edit) or _rounds(edit):
         return single or half
     if edit.kind is FIXED_SIZE:

@@ -17,8 +17,7 @@ from flashlearn.explaining.edits.naturalness import DEPTH, RANGES, bound_lines
 from flashlearn.explaining.edits.operators import BRACKETS
 from flashlearn.explaining.edits.returned_forms import FIXED_SIZE
 from flashlearn.explaining.edits.slicing import assignments
-from flashlearn.explaining.edits.trial import Trial
-from flashlearn.explaining.edits.verification import cost
+from flashlearn.explaining.edits.trial import Trial, cost
 
 CLAMPS = ("minimum", "maximum", "min", "max")
 

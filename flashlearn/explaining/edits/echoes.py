@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import torch
-
 from flashlearn.exercise import Exercise
 from flashlearn.explaining.predictions import Outputs, Predictions
+from flashlearn.later import torch
 from flashlearn.outcome import Outcome
 
 SAMPLE = 24

@@ -18,7 +18,7 @@ EXCHANGED = {
 
 OFF_BY_ONE = edit_kind(
     "off by one",
-    question="Is it the last one that is meant here, or the one after it?",
+    question="Should this be the last index, or the one after it?",
     by_chance_in_integers=True,
 )
 MISSING_CLAMP = edit_kind(

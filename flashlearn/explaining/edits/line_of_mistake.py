@@ -6,12 +6,11 @@ from collections.abc import Sequence
 
 from flashlearn.exercise import Exercise, Kind
 from flashlearn.explaining.edits.disabled_bounds import swallows_a_loop, wastes_work
-from flashlearn.explaining.edits.formula_trial import FormulaTrial
 from flashlearn.explaining.edits.naturalness import Naturalness, naturalness
 from flashlearn.explaining.edits.output_slice import suspect_lines
 from flashlearn.explaining.edits.ranking import Hints, ranked
 from flashlearn.explaining.edits.search import allowed_edits, edit_finding
-from flashlearn.explaining.edits.verification import NumericTrial
+from flashlearn.explaining.edits.trials import trial_of
 from flashlearn.outcome import Outcome, Place
 from flashlearn.running.answer import Answer
 
@@ -24,8 +23,7 @@ def find_line(exercise: Exercise, answer: Answer, outcomes: Sequence[Outcome]) -
     unsolved, sections = exercise.explained.unsolved, answer.sections()
     if not sections or (unsolved is not None and unsolved(answer)):
         return None
-    symbolic, about = exercise.kind is Kind.SYMBOLIC, (exercise, answer, outcomes)
-    trial = FormulaTrial(*about) if symbolic else NumericTrial(*about, forms=True)
+    trial = trial_of(exercise, answer, outcomes, forms=True)
     trial.left = min(trial.left, LINE_WORK[exercise.kind])
     edits = (
         (i, edit)

@@ -100,7 +100,7 @@ class _Ranking:
         self.by_kind: Mapping[str, float] = {**self.table.tags, **self.table.cases}.get(found.table, {})
         self.other_kinds = self.table.factors["other kinds"] if found.table in self.table.tags else 1.0
         self.by_about = self.table.about[found.about]
-        self.wrong_in_fp32 = any(o.status is not Status.PASS and o.case.dtype.itemsize > 2 for o in outcomes)
+        self.wrong_in_fp32 = any(o.status is not Status.PASS and o.case.itemsize > 2 for o in outcomes)
         known = {
             "nan": any(map(_not_finite, outcomes)),
             "race": any(o.status is Status.RACE for o in outcomes),

@@ -46,7 +46,7 @@ DISCARDED_RESULT = edit_kind(
 )
 REDUCTION_AXIS = edit_kind(
     "reduction axis",
-    question="Which index should this remove, and along which axis of the tile does it run?",
+    question="Which index should this remove, and along which axis does it run?",
 )
 OVERWRITING_GUARD = edit_kind(
     "overwriting guard",

@@ -17,7 +17,6 @@ from flashlearn.explaining.edits.disabled_bounds import swallows_a_loop, wastes_
 from flashlearn.explaining.edits.each_output import ALTERNATIVES, Repairs, together
 from flashlearn.explaining.edits.edit import Edit
 from flashlearn.explaining.edits.formula_pairs import POOL, edit_of_some_outputs, pair_of_edits
-from flashlearn.explaining.edits.formula_trial import FormulaTrial
 from flashlearn.explaining.edits.generation import edits_of
 from flashlearn.explaining.edits.naturalness import Naturalness, naturalness
 from flashlearn.explaining.edits.output_slice import suspect_lines
@@ -25,8 +24,8 @@ from flashlearn.explaining.edits.quotation import quoted
 from flashlearn.explaining.edits.ranking import Hints, ranked
 from flashlearn.explaining.edits.returned_forms import FIXED_SIZE
 from flashlearn.explaining.edits.statements import REDUNDANT_STATEMENT
-from flashlearn.explaining.edits.trial import Trial
-from flashlearn.explaining.edits.verification import NumericTrial, cost
+from flashlearn.explaining.edits.trial import Trial, cost
+from flashlearn.explaining.edits.trials import trial_of
 from flashlearn.explaining.findings.edits import OneEdit, TwoEdits
 from flashlearn.explaining.findings.outputs import EachOutput
 from flashlearn.outcome import Finding, Outcome, Place
@@ -80,7 +79,7 @@ def find_edit(
     unsolved, sections = exercise.explained.unsolved, answer.sections()
     if not sections or (unsolved is not None and unsolved(answer)):
         return None
-    trial = (FormulaTrial if exercise.kind is Kind.SYMBOLIC else NumericTrial)(exercise, answer, outcomes)
+    trial = trial_of(exercise, answer, outcomes)
     if not trial.wrong:
         return None
     trial.left = trial.left if runs is None else runs * getattr(trial, "run_work", 1)
@@ -120,6 +119,9 @@ def find_edit(
             if best is None:
                 return None
             i, edit, doubt = best
+            doubt = (
+                doubt and exercise.kind is not Kind.SYMBOLIC
+            )  # an exact formula that is right avoids nothing
             return edit_finding(trial.wrong, sections[i], edit, doubt=doubt)
         if not good and (2 if by_chance else 1) <= trial.reached < len(trial.wrong):
             partial.append(PartialRepair(trial.reached, i, edit))

@@ -43,3 +43,11 @@ class Trial(Protocol):
 
     def passing(self, section: int, text: str, outcomes: Sequence[Outcome]) -> list[Outcome]:
         """Those of the outcomes that are right with this text in place of that section."""
+
+
+def cost(outcome: Outcome) -> float:
+    """The accesses to memory in a case; in a Gluon kernel also the events of its partitions, which take as
+    long.
+    """
+    seen = outcome.observation
+    return float(seen.accesses + len(seen.timeline)) if seen is not None else 0.0

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-import torch
-
 from flashlearn.exercise import Exercise, Kind
 from flashlearn.explaining.edits.echoes import Echoes
 from flashlearn.explaining.edits.edit import Edit
 from flashlearn.explaining.edits.known_runs import known_or_run
+from flashlearn.explaining.edits.trial import cost
 from flashlearn.judging.draws import Draws
 from flashlearn.judging.fresh_cases import fresh_cases
 from flashlearn.judging.tolerance import agrees
+from flashlearn.later import torch
 from flashlearn.outcome import Outcome, Status
 from flashlearn.running.answer import Answer
 from flashlearn.running.evidence import Evidence
@@ -239,14 +239,6 @@ def _varied(outcomes: Sequence[Outcome]) -> list[Outcome]:
         kinds[outcome.case.tags] = kinds.get(outcome.case.tags, 0) + 1
         order.append((kinds[outcome.case.tags], len(order), outcome))
     return [outcome for _, _, outcome in sorted(order, key=lambda one: one[:2])]
-
-
-def cost(outcome: Outcome) -> float:
-    """The accesses to memory in a case; in a Gluon kernel also the events of its partitions, which take as
-    long.
-    """
-    seen = outcome.observation
-    return float(seen.accesses + len(seen.timeline)) if seen is not None else 0.0
 
 
 def _access_limit(outcome: Outcome) -> int:

@@ -150,15 +150,16 @@ STEPS = {
     "exchanged": "Which index, and which stride, belongs to which dimension? Two are exchanged.",
     "below": "For which programs and lanes does this index become negative, and what should happen there?",
     "mask": (
-        "Does the mask test the index that the address uses, and against the size of its dimension? If so, "
-        "is each index multiplied by the stride of its own dimension?"
+        "What is each index of this address computed from, what keeps it below the size of its dimension, "
+        "and by which stride is it multiplied?"
     ),
     "mask, size": (
-        "Only the index that equals the size of this dimension is outside. If the mask tests this index, is "
-        "it compared with < and with this size? If not, what is it computed from, and does the grid have a "
-        "program too many?"
+        "Only the index that equals the size of this dimension is outside. What is this index computed from, "
+        "and what should keep it below the size?"
     ),
-    "mask, far": "Does the mask test the index that the address uses, and against the tensor's size?",
+    "mask, far": (
+        "What is the index of this address computed from, and what should keep it below the tensor's size?"
+    ),
     "untested": (
         "This index must stay below the size of its dimension: by a condition in the mask, or by what it is "
         "computed from."
@@ -175,7 +176,10 @@ STEPS = {
     "precedence": "Put parentheses around each comparison.",
     "shared stride": "Each index takes the stride of its own dimension: which of the two has another's?",
     "axis": "Along which axis of the grid do the programs count this index?",
-    "programs": "How many programs does the grid need along this axis, and what does each of them count?",
+    "programs": (
+        "How many programs does the grid have along this axis, how many places has this dimension of the "
+        "tensor, and what is counted by each?"
+    ),
     "steps": "How many steps does the loop make, and how many does this dimension allow?",
     "number": "Which values does this take over all programs, and which indices does the dimension have?",
     "block pointer": (
@@ -187,8 +191,8 @@ STEPS = {
         "the tensor's own."
     ),
     "no mask": (
-        "Should these lanes access the tensor at all? If so, correct the index; if not, add a mask that is "
-        "true only where the index is inside."
+        "Should these lanes access the tensor at all? If so, correct the index; if not, a mask must leave "
+        "them out."
     ),
 }
 """What to look at, by what went wrong in an access out of bounds."""

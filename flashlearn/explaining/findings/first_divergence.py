@@ -29,7 +29,7 @@ class Instead:
         query, key = self.pair
         return {
             "key shown": f"it shows key {key} to query {query}, which may not see it",
-            "key hidden": f"it hides key {key} from query {query}, which sees it",
+            "key hidden": f"it hides key {key} from query {query}, which should see it",
             "unscaled": "it is Q Kᵀ without alpha, and alpha does not come later",
             "without delta": "it is P ∘ dP, so delta is not subtracted",
             "share": "it contains only this tile's share",
@@ -84,8 +84,8 @@ class FirstDivergence(FindingKind):
         kind = self.instead.kind if self.instead is not None else ""
         if self.function:
             return (
-                f"{self.function} is called in several lines: which of these calls takes this tile, and "
-                "should it apply the mask?"
+                f"{self.function} is called in several lines: which of these calls takes this tile, and with "
+                "which arguments?"
             )
         if kind == "NaN":
             return (
@@ -102,8 +102,8 @@ class FirstDivergence(FindingKind):
             return "What is subtracted from S in the exponent here, and where does it come from?"
         if self.loads == "made" and kind != "place":
             return (
-                f"Is {self.quantity} computed right before it is loaded here, and does the address fit it: "
-                "the offsets of batch and head, the strides, the mask?"
+                "Two things make what is loaded here: what was stored before, and the address of this load. "
+                "Check both."
             )
         if self.loads:
             return (
@@ -140,7 +140,7 @@ class FirstDivergence(FindingKind):
         if self.rows is not None:
             meant = f"rows {self.rows[0]} to {self.rows[1]} of {self.quantity}"
         if kind == "NaN":
-            return f"NaN in places, where it should be {meant}{though}{others}"
+            return f"NaN in places{others}"
         instead = str(self.instead or "")
         return f"not {meant}{though}{others}" + (f": {instead}" if instead else "")
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-import torch
-
 from flashlearn.explaining.findings.rule import SILENT, Clue, Rule, near
 from flashlearn.explaining.findings.vanishing import vanishes
 from flashlearn.judging.references import convert
+from flashlearn.later import torch
 from flashlearn.outcome import Wording
 from flashlearn.running.values import as_tuple
 

@@ -10,10 +10,9 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import torch
-
 from flashlearn.explaining.findings.missing_programs import missing_programs
 from flashlearn.explaining.findings.rule import SILENT, Clue, Rule, indices, near
+from flashlearn.later import torch
 from flashlearn.outcome import Wording
 
 SHIFTS = (1, -1, 16, -16, 32, -32, 64, -64, 128, -128)

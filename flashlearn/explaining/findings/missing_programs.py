@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import torch
-
+from flashlearn.later import torch
 from flashlearn.observation import Launch
 
 GRID = "How many programs does the grid need along this axis?"

@@ -14,11 +14,11 @@ OPERATIONS = {
     ),
     "zero over zero": (
         "zero is divided by zero",
-        "Why is the divisor 0 there: is nothing added to it, or have all its exponentials underflowed?",
+        "Which terms should the divisor have in these rows, and why do they come to 0?",
     ),
     "inf over inf": (
         "an infinity is divided by an infinity",
-        "Where does the infinity come from: is an exponential taken of a large number?",
+        "Where does each of the two infinities come from?",
     ),
     "zero times inf": (
         "zero is multiplied by an infinity",
@@ -39,7 +39,7 @@ OPERATIONS = {
     ),
     "log of zero": (
         "the logarithm of zero is taken, which is −∞",
-        "Which sums are 0 there: have all their exponentials underflowed, or is nothing added?",
+        "Which terms should the sum have in these rows, and why do they come to 0?",
     ),
 }
 """What the operation does, and the next step, by its kind (`interpreter.nan_origin`)."""
@@ -47,8 +47,7 @@ OPERATIONS = {
 ZEROS = {
     "exponential": "Does one exponential underflow to 0 where the other overflows? Take a single "
     "exponential, of the difference of the two exponents, instead of their product.",
-    "unknown": "Where does the 0 come from: a factor that may be 0, a mask that multiplies, "
-    "or an exponential that has underflowed? And where does the infinity come from?",
+    "unknown": "Where does the 0 come from, and where does the infinity?",
 }
 """The next step after "zero times inf" by what the 0 is, where it is no mask's."""
 
@@ -59,8 +58,7 @@ EXPONENTIALS = {
 """The next step after an overflow by what the line contains."""
 
 WHERE_ALL_SEE = {
-    "inf minus inf": "If both are −∞, they are maxima of nothing, although every row has scores: is the "
-    "maximum of these scores taken before it is subtracted, and does the mask leave any of them?",
+    "inf minus inf": "Why are both of them infinite, although every row has scores?",
 }
 """The next step where every row has something to see, and no element is finite."""
 

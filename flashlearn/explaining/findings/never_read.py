@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import torch
-
 from flashlearn.explaining.findings.rule import SILENT, Clue, Rule, joined, near
 from flashlearn.judging.references import convert
+from flashlearn.later import torch
 from flashlearn.outcome import FindingKind, Wording
 from flashlearn.running.values import as_tuple
 

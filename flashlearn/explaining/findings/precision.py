@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-import torch
-
 from flashlearn.explaining.findings.counts import all_pass
 from flashlearn.explaining.findings.rule import Clue, Rule
+from flashlearn.later import torch
 from flashlearn.outcome import FindingKind, Wording
 
 SLIGHT = 0.02

@@ -9,7 +9,11 @@ from flashlearn.outcome import FindingKind, Wording
 
 def _step(seen: str) -> str:
     """That the cases are not what is wrong, where the sentence does not say so itself."""
-    return "" if "very case passes" in seen else "Every case passes; this remains to be fixed."
+    return (
+        ""
+        if "very case passes" in seen
+        else "Every case passes, but the answer is accepted only when this is fixed, too."
+    )
 
 
 @dataclass(frozen=True)

@@ -84,15 +84,16 @@ class RightUpTo(FindingKind):
             )
         if self.how == "multiple":
             then = "" if self.indirectly else f", and {reader} reads it as {self.needed}"
-            instead = "that" if then and not self.made else self.needed
             if self.made:
                 then = f", and what line {self.user_line} makes of it is {self.made}"
+            given = "if that line gets" if then and not self.made else "with"
+            place = "" if then and not self.made else " in its place"
             return Wording(
-                f"{made}{then}: with {instead} in its place every output is right (case {self.case}).",
+                f"{made}{then}: {given} {self.needed}{place}, every output is right (case {self.case}).",
                 "In which line does this factor belong, and in which is it one too many?",
             )
         return Wording(
-            f"{made}, where {reader} needs {self.needed}: with that in its place every output is right (case "
+            f"{made}, where {reader} needs {self.needed}: if it gets that, every output is right (case "
             f"{self.case}).",
             f"Compare line {self.line} with what {self.needed} is made of.",
         )

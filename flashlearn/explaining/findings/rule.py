@@ -11,10 +11,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
 
-import torch
-
 from flashlearn.exercise import Exercise, Inputs
 from flashlearn.explaining.matching import is_faint
+from flashlearn.later import torch
 from flashlearn.outcome import FindingKind, Outcome, OutputCheck
 
 SILENT = object()

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import torch
-
 from flashlearn.explaining.findings.rule import Clue, Rule
 from flashlearn.judging.tolerance import misfit_clause
+from flashlearn.later import torch
 from flashlearn.outcome import Misfit, Wording
 
 

@@ -20,7 +20,7 @@ PATTERN_STEPS = {
     "missing off-diagonal": "Ask what output k does when input j ≠ k changes.",
     "missing diagonal": "Work out the case k = j by itself.",
     "zero": "Which term became zero, or was never added?",
-    "sign": "Follow the minus through the derivation.",
+    "sign": "Follow the minus sign through the derivation.",
     "constant factor": "Is there a factor too many, or one too few?",
     "factor": "Ask where {symbol} enters.",
     "constant offset": "Which constant was added?",

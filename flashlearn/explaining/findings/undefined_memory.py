@@ -25,7 +25,8 @@ class MaskedLoadWithoutOther(FindingKind):
         return Wording(
             f"{self.tensor} is loaded under a mask without other=, and the result depends on the lanes that "
             "the mask hides. What they hold is undefined; here they were NaN, on a GPU they may be anything.",
-            f"Say with other= what the hidden lanes hold; with other={value} every case is right.",
+            f"The argument other= of tl.load says what the hidden lanes hold; with other={value} every case "
+            "is right.",
         )
 
 
@@ -52,7 +53,7 @@ SENTENCES = {
     "masked load without other": (
         "is loaded under a mask without other=: what the hidden lanes hold is undefined, and it reaches the "
         "result.",
-        "Say with other= what the hidden lanes hold.",
+        "The argument other= of tl.load says what the hidden lanes hold.",
     ),
     "uninitialised memory": (
         "is read where nothing was written: torch.empty holds whatever was there before.",

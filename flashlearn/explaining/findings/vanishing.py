@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import torch
-
 from flashlearn.explaining.findings.rule import SILENT, Clue, Rule, near
+from flashlearn.later import torch
 from flashlearn.outcome import Wording
 
 FAINT = 1e-3

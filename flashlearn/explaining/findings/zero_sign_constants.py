@@ -7,9 +7,8 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-import torch
-
 from flashlearn.explaining.findings.rule import SILENT, Clue, Rule, near
+from flashlearn.later import torch
 from flashlearn.outcome import Wording
 
 

@@ -285,8 +285,8 @@ def _too_early(f: Mapping[str, Any]) -> str:
             "copies must name the same barrier."
         )
     return (
-        "So no partition can have waited for the tile that is being copied there. Are slot and barrier the "
-        "ones that are meant, and is a wait for the slot's readers missing?"
+        "So no partition can have waited for the tile that is being copied there: what must happen between "
+        "the two?"
     )
 
 
@@ -295,7 +295,7 @@ def _overrun(fault: SyncFault, f: Mapping[str, Any]) -> str:
     return (
         f"The arrival in {_at(fault, 0)} completes a phase of `{f['barrier']}` before `{f['missed']}`, "
         f"which waits in {_at(fault, 1)}, has seen the previous one: a barrier remembers only the "
-        "last phase. Is there an arrival too many, is a wait missing, or does `init` count too few arrivals?"
+        "last phase. How many arrivals does a phase need, and what must each of them have waited for?"
     )
 
 
@@ -313,8 +313,7 @@ def _bytes(fault: SyncFault, f: Mapping[str, Any]) -> str:
         )
     return (
         f"{counted}, counting the copy of {_at(fault, 0)}: the phase completes before all have arrived. "
-        "Does `expect` count every copy of this phase, `desc.block_type.nbytes` each, and should each of "
-        "them complete this barrier?"
+        "Which copies complete this phase, and how many bytes does each of them bring?"
     )
 
 

@@ -34,7 +34,7 @@ def shared(events: Iterable[TimelineEvent], latency: float) -> list[TimelineEven
         programs[event.launch, event.program].append(event)
     timed: dict[int, TimelineEvent] = {}
     for program in programs.values():
-        if len({event.index for event in program if event.what == "compute"}) > 1:
+        if len({event.index for event in program if event.what in ("compute", "wgmma")}) > 1:
             timed.update(_Replay(program, latency).run())
     return [timed.get(event.number, event) for event in events]
 
@@ -107,8 +107,9 @@ class _Replay:
             return
         event = self.queues[index][0]
         if not self._may(event):
-            self.begun.setdefault(index, now)
             self.blocked.add(index)
+            if self._forked(event):
+                self.begun.setdefault(index, now)
             return
         began = self.begun.pop(index, now)
         self.begun[index] = began if event.what in WAITS else now
@@ -126,10 +127,16 @@ class _Replay:
         if event.what == "join":
             return all(not queue or queue[0].number > event.number
                        for index, queue in self.queues.items() if index != event.index)  # fmt: skip
+        return self._forked(event) and all(
+            number in self.ends for number in event.after if number in self.known
+        )
+
+    def _forked(self, event: TimelineEvent) -> bool:
+        """Whether the partition of an event is there already."""
         before = [number for number in self.forks if number < event.number]
-        if event.index and event.number == self.first[event.index] and before and before[-1] not in self.ends:
-            return False
-        return all(number in self.ends for number in event.after if number in self.known)
+        if not before or not event.index or event.number != self.first[event.index]:
+            return True
+        return before[-1] in self.ends
 
     def _use(self, name: str, event: TimelineEvent, now: float) -> None:
         unit = self.units[name]

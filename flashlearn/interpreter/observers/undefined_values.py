@@ -10,7 +10,7 @@ from flashlearn.interpreter.low_precision import FLOATS
 from flashlearn.interpreter.observer import Observer
 from flashlearn.observation import Place
 
-VERBS = {"load": "reads", "atomic": "updates atomically"}
+VERBS = {"load": "reads", "atomic": "atomically updates"}
 
 
 class UndefinedLanes(Observer):

@@ -59,10 +59,21 @@ def _all(index: Index, access: OutsideAccess) -> np.ndarray:
 
 
 def _called(index: Index, view: View) -> str:
-    """An index with what it is of the tensor."""
+    """An index with what it is of the tensor, quoted where the kernel has it in one piece."""
     if index.size != view.shape[index.dim]:
         return f"`{index.text}`"
-    return f"`{index.text}`, {'the index' if len(view.shape) == 1 else f'index {index.dim}'} of {view.name}"
+    which = _of_tensor(index, view)
+    return f"`{index.text}`, {which}" if _is_written(index) else which
+
+
+def _of_tensor(index: Index, view: View) -> str:
+    """Which index of which tensor it is."""
+    return f"{'the index' if len(view.shape) == 1 else f'index {index.dim}'} of {view.name}"
+
+
+def _is_written(index: Index) -> bool:
+    """Whether the index is an expression of the kernel, not a sum of terms from several places."""
+    return len(index.parts) == 1 or index.text in ast.unparse(index.parts[0].term.scope.tree)
 
 
 def _origin_text(index: Index) -> str:
@@ -91,7 +102,8 @@ def _below(index: Index, access: OutsideAccess) -> Cause:
         return _subtracted(index, access)
     least = int(_all(index, access)[access.lanes].min())
     origin = _origin_text(index)
-    return Cause("below", f"{_called(index, access.view)},{origin} goes down to {least} here.")
+    called = _called(index, access.view)
+    return Cause("below", f"{called[0].upper()}{called[1:]},{origin} goes down to {least} here.")
 
 
 def _of_number(index: Index, access: OutsideAccess, conditions: Sequence[Condition] | None) -> Cause | None:
@@ -193,6 +205,11 @@ def _of_part(index: Index, condition: Condition, access: OutsideAccess, scope: S
     if bound != index.size:
         return None
     has = f"the address has {_called(index, access.view)}"
+    moved = [part.term.line for part in index.parts if part.term.repeated]
+    if moved:
+        has = f"line {moved[0]} moves the pointer along {_of_tensor(index, access.view)}, too"
+    elif not _is_written(index):
+        has = f"{_of_tensor(index, access.view)} has other terms besides"
     tested = f"`{condition.tested_text}` (line {condition.line}: `{condition.text}`)"
     return Cause("other index", f"The mask tests {tested}, but {has}.")
 

@@ -10,7 +10,7 @@ import sympy as sp
 from sympy.matrices.matrixbase import MatrixBase
 
 from flashlearn.exercise import Case, Exercise
-from flashlearn.judging.return_values import without_numbers
+from flashlearn.judging.similar_sentences import without_numbers
 from flashlearn.judging.symbolic import formatting
 from flashlearn.judging.symbolic.unreadable import SEQUENCES, Unreadable, reject_non_sympy, unexpected
 from flashlearn.judging.symbolic.verdict import Verdict, judge
@@ -52,7 +52,7 @@ def run_case(exercise: Exercise, answer: Answer | Callable[..., Any], case: Case
 
 def arguments(exercise: Exercise, case: Case) -> dict[str, Any]:
     """The function's arguments in a case: the drawn inputs that its signature names."""
-    given = exercise.inputs(case, case.generator())
+    given = exercise.inputs(case, None)
     return {name: given[name] for name in exercise.parameters() if name in given} or given
 
 

@@ -41,12 +41,11 @@ class Counterexample:
 
     @property
     def sentence(self) -> str:
-        """at s = (0, log 2), entry (0, 1) is 2/9, but should be −2/9"""
+        """at s = (0, log 2), entry (0, 1) is 2/9, but it should be −2/9"""
         whose = self.entry or ("your answer" if self.where else "it")
         where = "at the point below, " if self.long else f"at {self.where}, " if self.where else ""
-        return (
-            f"{where}{whose} is {formatting.show(self.got)}, but should be {formatting.show(self.expected)}"
-        )
+        got, expected = formatting.show(self.got), formatting.show(self.expected)
+        return f"{where}{whose} is {got}, but it should be {expected}"
 
 
 def simplest(samples: list[Sample]) -> Sample:

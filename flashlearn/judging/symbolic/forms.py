@@ -146,7 +146,7 @@ def _fitting(got: Any, wanted: tuple, asked: str) -> MatrixBase | MatrixExpr:
         if _same_shape(got.shape, wanted):
             return _checked(got) if isinstance(got, MatrixBase) else got
         if _same_shape(got.shape, wanted[::-1]):
-            raise unexpected(got, asked, ", with rows and columns exchanged.", "transposed", got.T)
+            raise unexpected(got, asked, rule="transposed", core=got.T)
     raise unexpected(got, asked, rule="wrong shape")
 
 

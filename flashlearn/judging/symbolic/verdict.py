@@ -39,7 +39,7 @@ from flashlearn.judging.symbolic.patterns import Pattern
 from flashlearn.judging.symbolic.unreadable import Unreadable
 
 SIMPLE_SECONDS = 0.6
-INSIDE = {"transposed": "Its entries are right.", "unevaluated": "Once evaluated, it is right."}
+INSIDE = {"transposed": "Transposed, it is right.", "unevaluated": "Once evaluated, it is right."}
 
 
 @dataclass(frozen=True)

@@ -91,7 +91,7 @@ def specialised_matmul_kernel(a_desc, b_desc, c_desc, K, STAGES: gl.constexpr):
         ### END SOLUTION
     steps = gl.cdiv(K, BLOCK_K)
     # the first partition runs in the program's own four warps, the others in warps of their own;
-    # registers per thread: 240 and 24 for the two others, what is left (240) for the first
+    # registers per thread: 240 and 24 for the two others, what is left for the first
     gl.warp_specialize(
         [
             (consume, (c_desc, a, b, out, full, empty, steps, STAGES, 0)),

@@ -93,8 +93,8 @@ MISTAKES = {
     ),
     "a·x is rounded": Mistake(
         sentence=(
-            "a·x is rounded to the dtype of x before y is added: where the two nearly cancel, what remains "
-            "are the digits that this drops."
+            "a·x is rounded to the dtype of x before y is added: where the two nearly cancel, the result "
+            "consists of the very digits that are lost."
         ),
         next_step="In which dtype is a·x when y is added? Add in fp32, and round once, when z is stored.",
         wrong=lambda a, x, y: (a * x.float()).to(x.dtype) + y,

@@ -44,7 +44,7 @@ MISTAKES = {
         wrong=lambda X, W: sp.kronecker_product(sp.eye(X.rows), W),
     ),
     "columns stacked instead of rows": Mistake(
-        "You have the right entries in another order: that of vec taken column by column, Wᵀ ⊗ I.",
+        "You have the right entries in another order: that of Wᵀ ⊗ I, for matrices read column by column.",
         "Row-major: Y_00, Y_01, … first, then the next row. Which inputs does the first row of Y read?",
         wrong=lambda X, W: sp.kronecker_product(W.T, sp.eye(X.rows)),
     ),

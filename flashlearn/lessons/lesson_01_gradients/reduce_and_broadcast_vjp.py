@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import sympy as sp
-import torch
 
 from flashlearn.exercise import Case, Exercise, HowExplained, HowJudged, Inputs, Kind, Mistake
+from flashlearn.later import torch
 from flashlearn.lessons.lesson_01_gradients.symbolic_products import symbols
 from flashlearn.lessons.shared import example
 from flashlearn.lessons.shared.cases import build_case
@@ -66,7 +66,7 @@ MISTAKES = {
     "the mean is added": Mistake(
         "You added the row's mean of dY. It was subtracted in the forward pass, "
         "and −1 is a factor like any other.",
-        "Scaling by −1/N: the gradient is scaled by −1/N.",
+        "Scaling by −1/N scales the gradient by −1/N as well.",
         **formula("added"),
     ),
     "the row's own entry only": Mistake(
@@ -75,8 +75,8 @@ MISTAKES = {
         **formula("own entry"),
     ),
     "db averaged": Mistake(
-        "Your db is the mean of dY's columns. The bias is used once in each row: gradients add.",
-        "Broadcast forward, sum backward, with nothing to divide by.",
+        "Your db has the means of dY's columns. The bias is used once in each row: gradients add.",
+        "Broadcast forward, sum backward: nothing is divided.",
         **formula("db averaged"),
     ),
     "db from dX": Mistake(

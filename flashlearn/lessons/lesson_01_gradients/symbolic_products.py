@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import sympy as sp
-import torch
 
 from flashlearn.exercise import Case, Inputs
+from flashlearn.later import torch
 from flashlearn.lessons.shared import example
 from flashlearn.lessons.shared.cases import build_case
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import sympy as sp
-import torch
 
 from flashlearn.exercise import Case, Exercise, HowExplained, HowJudged, Inputs, Kind, Mistake
+from flashlearn.later import torch
 from flashlearn.lessons.lesson_02_softmax.symbolic_rows import EXAMPLE_DERIVATIVES, ROWS, shares
 from flashlearn.lessons.shared.softmax_in_symbols import derivatives, vjp
 
@@ -43,7 +43,7 @@ MISTAKES = {
     ),
     "only the diagonal of J": Mistake(
         "You returned p (1 − p) dp, entry by entry: the diagonal of J alone, as for a sigmoid.",
-        "dp_k reaches ds_j for every k, through J_kj = −p_k p_j.",
+        "dp_k reaches ds_j for k other than j, too, through J_kj = −p_k p_j.",
         wrong=lambda p, dp: sp.Matrix([a * (1 - a) * b for a, b in zip(p, dp, strict=True)]),
     ),
     "plus ⟨p, dp⟩": Mistake(

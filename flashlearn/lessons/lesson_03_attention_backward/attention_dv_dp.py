@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import sympy as sp
-import torch
 
 from flashlearn.exercise import Case, Exercise, HowExplained, HowJudged, Inputs, Kind, Mistake
+from flashlearn.later import torch
 from flashlearn.lessons.lesson_03_attention_backward.symbolic_matrices import (
     P_IN_FRACTIONS,
     SIZES,

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import sympy as sp
-import torch
 
 from flashlearn.exercise import Case, Exercise, HowExplained, HowJudged, Inputs, Kind, Mistake
+from flashlearn.later import torch
 from flashlearn.lessons.shared.cases import build_case
 from flashlearn.lessons.shared.faulty_formulas.faults import NONE, Faults, faulty_formula
 

@@ -66,12 +66,12 @@ MISTAKES = {
         **formula("tiles kept"),
     ),
     "alpha forgotten": Mistake(
-        "dQ lacks the factor alpha. The scores have theirs.",
+        "dQ lacks the factor alpha; the scores have it.",
         "S contains alpha once, and so does the derivative of S by Q.",
         **formula("no alpha"),
     ),
     "scores without alpha": Mistake(
-        "P is made of Q Kᵀ without alpha, though lse is that of alpha Q Kᵀ.",
+        "P is computed from Q Kᵀ without alpha, but lse belongs to alpha Q Kᵀ.",
         "P = exp(alpha Q Kᵀ − LSE).",
         **formula("scores without alpha"),
     ),

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import sympy as sp
-import torch
 
 from flashlearn.exercise import Case, Exercise, HowExplained, HowJudged, Inputs, Kind, Mistake
+from flashlearn.later import torch
 from flashlearn.lessons.lesson_03_attention_backward.symbolic_matrices import P_IN_FRACTIONS, exact
 from flashlearn.lessons.shared.cases import build_case
 from flashlearn.lessons.shared.softmax_in_symbols import derivatives, probabilities, vjp
@@ -47,7 +47,7 @@ MISTAKES = {
         wrong=_by_bracket(lambda p, dp, dlse: -p.dot(dp) - dlse),
     ),
     "dLSE without p": Mistake(
-        "You added dlse to every score equally. Score j contributes to LSE in proportion to p_j.",
+        "You added dlse to the gradient of every score. Score j contributes to LSE in proportion to p_j.",
         "∂LSE/∂s_j = exp(s_j) / Σ_l exp(s_l). What is that called?",
         wrong=_by_bracket(lambda p, dp, dlse: -p.dot(dp), outside=lambda p, dlse: dlse),
     ),

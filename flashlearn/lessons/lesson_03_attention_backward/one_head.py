@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 
-import torch
-
 from flashlearn.exercise import Case, Inputs
+from flashlearn.later import torch
 from flashlearn.lessons.shared import example
 
 EXAMPLE_SIZES = {"S_q": 4, "S_k": 3, "D": 2}

@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 import sympy as sp
-import torch
 
 from flashlearn.exercise import Case, Exercise, HowExplained, HowJudged, Inputs, Kind, Mistake
+from flashlearn.later import torch
 from flashlearn.lessons.shared.cases import build_case
 
 
@@ -73,7 +73,7 @@ MISTAKES = {
     ),
     "divided by the LSE": Mistake(
         "p is exp(s_j) / LSE. The LSE is the logarithm of the denominator.",
-        "Dividing by exp(LSE) is subtracting LSE in the exponent.",
+        "Dividing by exp(LSE) is the same as subtracting LSE in the exponent.",
         wrong=_identity(p=lambda s, m, l, value: sp.exp(s) / value),
     ),
     "normalised twice": Mistake(

@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 import sympy as sp
-import torch
 
 from flashlearn.exercise import Case, Exercise, HowExplained, HowJudged, Inputs, Kind, Mistake
+from flashlearn.later import torch
 from flashlearn.lessons.lesson_04_logsumexp.merge_sentences import SENTENCES
 from flashlearn.lessons.shared.cases import build_case
 

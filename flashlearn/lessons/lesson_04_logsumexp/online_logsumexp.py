@@ -135,7 +135,7 @@ MISTAKES = {
         "Rows are wrong whose scores all lie far below 0, or below another finite number, as if the running "
         "maximum could not fall below it. In exact arithmetic any number may be subtracted; in fp32 all "
         "exponentials of a row far below it vanish, and log 0 is −inf.",
-        "With which number does the maximum start, and what do padded lanes hold when it is taken? Both must "
+        "Which numbers that are no scores can become the maximum? Each of them, padded lanes included, must "
         "be −inf.",
         **formula("m from 0", also=("m from −10^4",)),
     ),

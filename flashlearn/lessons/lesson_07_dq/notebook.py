@@ -579,7 +579,8 @@ for name, s_one in (("masked", torch.tensor(-math.inf)), ("not masked", torch.te
 #
 # - bottom-right alignment, both for $S_q < S_k$ and for $S_q > S_k$;
 # - rows that see nothing: `dq` is 0, no NaN;
-# - no products for tiles without a visible pair (the check counts operations).
+# - no products for tiles in which the mask hides every pair (the check looks at which rows are multiplied; a tile
+#   of nothing but padding is not counted).
 
 # %% exercise="dq_kernel_causal"
 # HINT: Only three things change: which keys a query may see, where the loop ends, and what happens to a query

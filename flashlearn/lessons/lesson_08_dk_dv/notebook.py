@@ -527,7 +527,8 @@ for length_q, length_k in ((64, 100), (100, 64)):
 #
 # - bottom-right alignment, both for $S_q < S_k$ and for $S_q > S_k$;
 # - queries that see nothing add nothing, and cause no NaN;
-# - no products for tiles without a visible pair (the check counts operations).
+# - no products for tiles in which the mask hides every pair (the check looks at which rows are multiplied; a tile
+#   of nothing but padding is not counted).
 
 # %% exercise="dkv_kernel_causal"
 # HINT: For dQ the mask shortened the loop at its *end*. Here a program owns keys and scans queries, and early

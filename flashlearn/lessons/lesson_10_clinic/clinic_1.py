@@ -16,7 +16,7 @@ STORE_DK = "tl.store(dk_ptr + key_tile, dk, mask"
 
 MISTAKES = {
     "alpha is missing from dK": Mistake(
-        "This is the fault that the patient came with: dQ and dV are right, and dK is 1/alpha times too "
+        "The numbers are those of the patient as it came: dQ and dV are right, and dK is 1/alpha times too "
         "large, every element of it.",
         "dQ comes from the same dS. Which lines are dK's alone, and which factor does dQ have that dK lacks?",
         launcher=sick("clinic_1"),

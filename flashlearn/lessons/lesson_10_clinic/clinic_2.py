@@ -16,7 +16,7 @@ SUM_DK = "        dk += tl.dot(tl.trans(ds.to(q.dtype)), q, input_precision=\"ie
 
 MISTAKES = {
     "two programs add without atomics": Mistake(
-        "This is the fault that the patient came with: between the load and the store of one, the other "
+        "The patient as it came does the same: between the load and the store of one, the other "
         "may have stored, and its share is lost.",
         "dV is shared by the same two programs, and never loses anything: what does its line do differently?",
         launcher=sick("clinic_2"),

@@ -18,7 +18,7 @@ SCAN = "for start in range(0, S_q, BLOCK):"
 
 MISTAKES = {
     "several programs add the same tile": Mistake(
-        "This is the fault that the patient came with: dK and dV are four times too large, in every "
+        "The numbers are those of the patient as it came: dK and dV are four times too large, in every "
         "element and every time.",
         "A constant factor that is a number of programs: watch two programs of one block of keys. Which "
         "queries does each of them scan?",

@@ -16,7 +16,7 @@ P_4 = "p = tl.where((columns < S_k)[None, :], tl.exp(s - lse_i[:, None]), 0.0)"
 
 MISTAKES = {
     "padded queries repeat the last one": Mistake(
-        "This is the fault that the patient came with: dK and dV are right where S_q is a multiple of 16, "
+        "The numbers are those of the patient as it came: dK and dV are right where S_q is a multiple of 16, "
         "and wrong where it is not.",
         "Dump P of the last tile of queries, and look at the rows that no query belongs to.",
         launcher=sick("clinic_4"),
@@ -32,7 +32,7 @@ MISTAKES = {
         "clinic_4",
         "dV is right, since P is multiplied by a dO of zeros. dK is not: with dO = 0, dS = P ∘ (0 − delta), "
         "and delta of the last query is still there.",
-        "It is P that must be zero in a row without a query.",
+        "P must be zero in a row that belongs to no query.",
         (P_4, "p = tl.exp(s - lse_i[:, None])"),
         (
             "do = tl.load(do_ptr + query_tile)",

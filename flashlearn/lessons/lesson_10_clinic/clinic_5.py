@@ -24,7 +24,7 @@ MAX_S = "        m_new = tl.maximum(m_i, tl.max(s, axis=1))\n"
 
 MISTAKES = {
     "mask applied after l is summed": Mistake(
-        "This is the fault that the patient came with: O is too small and LSE too large for the queries "
+        "The numbers are those of the patient as it came: O is too small and LSE too large for the queries "
         "that see little. The last query sees every key: where S_k is a multiple of 16, it is right.",
         "O · exp(LSE) is acc · exp(m), and it is right. So what is wrong is what O is divided by.",
         launcher=sick("clinic_5"),

@@ -29,7 +29,7 @@ def _with_constant(ln2: float) -> Callable[..., tuple[Tensor, Tensor]]:
 
 MISTAKES = {
     "LSE in base 2": Mistake(
-        "This is the fault that the patient came with: O is right to the last digit, and LSE is 1.4427 "
+        "The numbers are those of the patient as it came: O is right to the last digit, and LSE is 1.4427 "
         "times too large, everywhere.",
         "1.4427 is log2 e. In which unit do m and l count here, and in which does the backward pass read "
         "LSE?",
@@ -44,13 +44,13 @@ MISTAKES = {
     "only m is converted": wrong_cure(
         "clinic_6",
         "m is in natural units, but the logarithm of l is in base 2: two different units are added.",
-        "LSE is m + log l, both in the same base.",
+        "LSE is m + log l, with the natural logarithm in both.",
         (LSE_6, "m_i / log2e + tl.log2(l_i), mask"),
     ),
     "only l is converted": wrong_cure(
         "clinic_6",
         "The logarithm of l is natural, but m is in base 2: two different units are added.",
-        "LSE is m + log l, both in the same base.",
+        "LSE is m + log l, with the natural logarithm in both.",
         (LSE_6, "m_i + tl.log(l_i), mask"),
     ),
     "a constant with too few digits": Mistake(

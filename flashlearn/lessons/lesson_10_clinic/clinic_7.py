@@ -16,7 +16,7 @@ DS_7 = "ds = p * dp"
 
 MISTAKES = {
     "delta forgotten": Mistake(
-        "This is the fault that the patient came with: dQ is wrong in every row, by far more than "
+        "The numbers are those of the patient as it came: dQ is wrong in every row, by far more than "
         "rounding. The rows of its dS do not sum to zero.",
         "Compare line by line with the twin: s, p and dp first, then ds.",
         launcher=sick("clinic_7"),

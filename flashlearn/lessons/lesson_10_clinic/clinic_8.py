@@ -26,7 +26,7 @@ MISTAKES = {
     ),
     "the accumulator is in bf16": wrong_cure(
         "clinic_8",
-        "bf16 has the range, so nothing overflows any more, but only 8 bits of precision, and the sum loses "
+        "With the range of bf16 nothing overflows any more, but it has 8 bits of precision: the sum loses "
         "the low digits of what each tile adds. Now fp32 inputs suffer as well.",
         "An accumulator needs range and precision.",
         (ACC_8, "acc = tl.zeros((BLOCK, D), tl.bfloat16)"),

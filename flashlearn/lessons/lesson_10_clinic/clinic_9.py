@@ -13,7 +13,7 @@ SUM_9 = "acc = acc + pv"
 
 MISTAKES = {
     "acc is not rescaled": Mistake(
-        "This is the fault that the patient came with: LSE is right, O is not. With one tile of keys O is "
+        "The numbers are those of the patient as it came: LSE is right, O is not. With one tile of keys O is "
         "right as well.",
         "LSE is right, so s, m, rescale, p and l are. O = acc / l: what is left?",
         launcher=sick("clinic_9"),

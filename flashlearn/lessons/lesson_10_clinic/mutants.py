@@ -255,7 +255,7 @@ def checked(suite: Any) -> list[Trial]:
 
 
 def _checked_trial(number: int, trial: Any) -> Trial:
-    where = f"trial {number} of the suite"
+    where = f"trial {number} of the suite (counted from 0)"
     if not isinstance(trial, Trial):
         raise TypeError(f"{where} is a {type(trial).__name__}, expected a Trial(q, k, v, do, alpha, causal)")
     for name, tensor in trial._asdict().items():
@@ -265,7 +265,7 @@ def _checked_trial(number: int, trial: Any) -> Trial:
             raise TypeError(f"{name} in {where} is not a matrix of float32")
         if not 1 <= min(tensor.shape) <= max(tensor.shape) <= LONGEST:
             raise ValueError(
-                f"{name} in {where} has shape {tuple(tensor.shape)}: 1 to {LONGEST} each, please"
+                f"{name} in {where} has shape {tuple(tensor.shape)}: each size must be from 1 to {LONGEST}"
             )
     if trial.do.shape != trial.q.shape or trial.v.shape != trial.k.shape:
         raise ValueError(f"in {where} do must have the shape of q, and v that of k")

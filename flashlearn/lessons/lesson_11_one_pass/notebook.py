@@ -45,6 +45,7 @@ from flashlearn.kernels.flash_backward_dkv import dkv_kernel
 from flashlearn.kernels.flash_backward_dq import dq_kernel
 from flashlearn.kernels.flash_forward import flash_forward
 from flashlearn.kernels.reach import refuse_far_rows
+from flashlearn.kernels.repeatable_backward import one_tile
 from flashlearn.lessons.lesson_11_one_pass import measured, pictures
 from flashlearn.lessons.lesson_11_one_pass.faulty_kernels import faulty
 from flashlearn.lessons.lesson_11_one_pass.machine_code import figures
@@ -111,6 +112,8 @@ bill = {
         2 * S_k * D * fp32,
     ),
 }
+of_step, of_share = 2 * 64 * 64 * 2, 2 * 64 * 64 * fp32  # Q and dO in fp16; dQ in fp32, read and written
+print(f"a step of own keys loads {of_step / 1024:.0f} KiB and adds {of_share / 1024:.0f} KiB")
 for blocks in (64, 128):
     sizes = {S_q: 4096, S_k: 4096, D: 64, B_q: blocks, B_k: blocks, b: 2}
     print(f"S 4096, D 64, blocks of {blocks}, fp16, per head")
@@ -133,8 +136,8 @@ for blocks in (64, 128):
 # - The share's traffic is $S_k / B_k$ per element of $dQ$: doubling the block of *keys* halves the atomics. Larger
 #   blocks of queries do not change that traffic. (Lesson 08 found that a larger block of keys also costs more
 #   registers.)
-# - "Requested" is not HBM traffic. The sums of one head are 1 MiB here, and the L2 cache of a large GPU holds dozens
-#   of them: atomics are carried out *in L2*, next to the data. Only a measurement can tell how much they cost
+# - "Requested" is not HBM traffic. The sums of one head are 1 MiB here, and the L2 cache of an H100 has 50 MiB:
+#   atomics are carried out *in L2*, next to the data. Only a measurement can tell how much they cost
 #   (section 8).
 #
 # </details>
@@ -201,8 +204,8 @@ print("dQ finite:             ", bool((ds @ k_padded).isfinite().all()))
 #
 # - any $S_q$, $S_k$ and $D$, each input with its own strides; what the launcher allocates is contiguous;
 # - causal or not, in one kernel: `IS_CAUSAL` is a constant, and `if IS_CAUSAL:` is decided when the kernel is
-#   compiled. The mask is aligned bottom-right, some queries may see nothing, and no tile without a visible pair may
-#   be multiplied (the check counts the products);
+#   compiled. The mask is aligned bottom-right, some queries may see nothing, and tiles in which the mask hides every
+#   pair are left out (the check looks at which rows are multiplied; a tile of nothing but padding is not counted);
 # - $\alpha$ of either sign, scores near $-120$; fp32, fp16 and bf16, `input_precision="ieee"` for `tl.dot`;
 # - each tile of $S$ is computed once, and no share is lost.
 #
@@ -247,7 +250,8 @@ flashlearn.check("fused_backward_atomic", fused_backward_atomic)
 # <details><summary>Answer</summary>
 #
 # Three: leaving out `in_keys` (no key is padding), leaving out the mask (every lane exists), and the dtype (it is
-# fp32 already).
+# fp32 already). With `torch.empty` such a test may pass as well, by luck: the memory may hold zeros. The check knows
+# which memory nobody has written.
 #
 # </details>
 #
@@ -263,8 +267,8 @@ flashlearn.check("fused_backward_atomic", fused_backward_atomic)
 # twenty times, on your GPU if there is one; otherwise you see what was measured on another.
 #
 # **Predict** what fraction of the shares is lost, hardly any, half, or nearly all: for one head with two blocks of
-# keys, for one with 64, and for 64 such heads. A second kernel differs in one word: its load bypasses L1, the cache of a
-# single multiprocessor, and reads from L2, which all of them share. Does that help?
+# keys, for one with 64, and for 64 such heads. A second kernel differs in one word: its load bypasses L1, the cache of
+# a single multiprocessor, and reads from L2, which all of them share. Does that help?
 
 # %%
 for case in measured.lost():
@@ -289,15 +293,16 @@ for case in measured.lost():
 #   may hold what was in memory *before* other programs stored (PTX ISA, cache operators). Compare the first two lines
 #   of each launch: what remains of the loss with a load from L2 is lost between load and store.
 # - The size of the loss decides who finds it. If most shares are missing, any test that compares numbers fails. If one
-#   in a million is, most tests pass. The race is the same; so look for the race (the check does), not for the loss.
+#   in a million were, most tests would pass. The race is the same; so look for the race (the check does), not for the
+#   loss.
 #
 # </details>
 #
 # ### The last bits
 #
-# Now run the right kernel several times, with the programs in a different order each time (`seed` shuffles them; a
-# GPU's scheduler promises no order either). Every share arrives. **Predict** for each gradient whether it is the
-# same, bit for bit, in all five runs.
+# Now run the right kernel several times in the interpreter, on a machine with a GPU too, with the programs in a
+# different order each time (`seed` shuffles them; a GPU's scheduler promises no order either). Every share arrives.
+# **Predict** for each gradient whether it is the same, bit for bit, in all five runs.
 
 # %%
 one_pass = flashlearn.use("fused_backward_atomic", fused_backward_atomic)
@@ -338,7 +343,8 @@ assert steady(runs) == {"dQ": False, "dK": True, "dV": True}
 # <details><summary><b>What to notice</b></summary>
 #
 # - $dK$ and $dV$ have an owner: one program sums them in registers, from its first tile to its last, and nothing
-#   depends on other programs. $dQ$ is a sum of eight shares in the order in which they arrive, and $(a + b) + c$ is
+#   depends on other programs. $dQ$ is a sum of eight shares (256 keys in the launcher's
+#   blocks of 32 for fp32) in the order in which they arrive, and $(a + b) + c$ is
 #   not $a + (b + c)$ in floating point.
 # - The differences are as large as fp32's rounding, and no larger: all results are equally right.
 # - A gradient whose bits never change probably has an owner. This is a cheap test of a design that you did not write.
@@ -406,8 +412,8 @@ for dtype in (torch.float32, torch.float16, torch.bfloat16):
 # registers; every tile has a share of $dK$ and a share of $dV$. **Predict** from section 1's formulas: how many times
 # as many bytes go through atomics?
 #
-# And the paddings? A padded query of this program is a row of `p`, and both shares sum over rows. In lesson 07, which
-# has the same block of queries, that row was harmless, since it was not stored.
+# And the paddings? A padded query of this program is a row of `p`. In lesson 07, which has the same block of queries,
+# that row was harmless, since it was not stored. Is it here?
 #
 # ### Exercise: `fused_backward_rows` · core
 #
@@ -571,9 +577,9 @@ for block in (256, 128):
 # %% [markdown]
 # > **The verdict.** It is right as long as a head has one block of queries. With two, each program stores its own sum
 # > over the other's, and of every element of $dK$ and $dV$ half the sum is lost. $dQ$ may be stored: a program owns it.
-# > The atomics in the source settle which of a block's *warps* adds first. The same question comes up again between
-# > *blocks*, one level out, and there the answer has to be an atomic on global memory, or a kernel that owns keys.
-# > An addition in place of the store, `dk[j] += …`, would be section 3's mistake.
+# > The atomics in the source keep the *warps* of one block of threads from overwriting each other. The same question
+# > comes up again between blocks of threads, and there the answer has to be an atomic on global memory, or a kernel
+# > that owns keys. An addition in place of the store, `dk[j] += …`, would be section 3's mistake.
 #
 # And Triton? You wrote `tl.dot(tl.trans(ds), q)`. **Predict**, for blocks of 64, $D = 64$ and four warps on an H100:
 # how many atomics on shared memory does the compiler generate; how many rows of a tile does a warp own; how many
@@ -632,10 +638,11 @@ assert forward_figures().shuffles > 0
 # <details><summary><b>What to notice</b></summary>
 #
 # - 4096 numbers and 128 threads make 32 numbers per thread. On an A100 that is 32 instructions, one per number. On an
-#   H100 it is 8: `v4` adds four neighbours at once, 16 bytes. On both the share is first converted to a layout in
-#   which each thread has four neighbours of a row (one of the four changes of layout).
-# - `atom` returns the old value, which is not used here. The assembler sees that: what it writes is `RED` or `REDG`, a
-#   reduction that returns nothing, so the thread need not wait for an answer.
+#   H100 it is 8: `v4` adds four neighbours at once, 16 bytes. Which elements a thread
+#   has after a product is up to the tensor cores, so for either target the share may be converted to another layout
+#   first; it is among the changes of layout that are counted above.
+# - `atom` returns the old value, which is not used here. The assembler sees that: what it writes is `RED` for an A100
+#   and `REDG` for an H100, a reduction that returns nothing, so the thread need not wait for an answer.
 # - None of this makes the sum over *programs* safe.
 #
 # </details>
@@ -677,9 +684,9 @@ for barrier in (False, True):
 # numbers. The exact values can be computed by hand:
 
 # %% tags=["nbval-check-output"]
-half = sp.Rational(1, 2)  # alpha = 1/√4
-S_id = half * sp.eye(4)
-total = sp.exp(half) + 3
+alpha_id = sp.Rational(1, 2)  # 1/√4
+S_id = alpha_id * sp.eye(4)
+total = sp.exp(alpha_id) + 3
 P_id = S_id.applyfunc(sp.exp) / total
 assert all(sp.simplify(sum(P_id.row(i)) - 1) == 0 for i in range(4))
 print(
@@ -694,8 +701,9 @@ print(
 )
 
 # %% [markdown]
-# $D = 4$ is less than the 16 that `tl.dot` needs here, so `BLOCK_D` is 16 and twelve columns are padding; so are 28
-# of 32 rows. **Predict** what share of the multiplications of `tl.dot(q, tl.trans(k))` involves no padding.
+# $D = 4$ is less than the 16 that `tl.dot` needs here, so `BLOCK_D` is 16 and twelve columns are padding. In fp32 the
+# launchers take blocks of 32 rows: 28 of them are padding too. **Predict** what share of the multiplications of
+# `tl.dot(q, tl.trans(k))` involves no padding.
 #
 # **Test B, 128 × 128.** $D = 64$, all values uniform in $[-\frac12, \frac12]$. Both tests report three figures against
 # a reference: the largest difference, the mean difference, and how many differences are *large*. In the source, large
@@ -704,7 +712,7 @@ print(
 
 # %%
 def test_a():
-    """q, k, v, do [1, 1, 4, 4]: identity-like Q and K, random V and dO."""
+    """q, k, v, do [1, 1, 4, 4]: Q and K are the identity, V and dO random."""
     generator = torch.Generator().manual_seed(6)
     v, do = (torch.randn(1, 1, 4, 4, generator=generator) for _ in range(2))
     return torch.eye(4)[None, None], torch.eye(4)[None, None], v, do
@@ -762,7 +770,7 @@ for name, drawn, block in (("A", test_a(), 32), ("B", test_b(), 128), ("B", test
 
 # %% [markdown]
 # A lost update shows in neither test if a block has all queries. With blocks of 64 half of each sum is missing in test
-# B, and the count of large differences says so for $dV$; for $dK$ it is small.
+# B, and the count of large differences says so clearly for $dV$, but hardly for $dK$, whose entries are small.
 #
 # > ### Sources corrected: a tolerance of 5e-3 for values of ±½
 # >
@@ -790,7 +798,7 @@ for name, dq in (
     largest, mean, large = three_figures(dq, exact, 5e-3)
     seen = three_figures(dq, exact, fine)[2]
     print(
-        f"{name:14} largest {largest:.1e}, mean {mean:.1e}, above 5e-3: {large:3} of {dq.numel()},"
+        f"{name:14} largest {largest:.1e}, mean {mean:.1e}, above 5e-3: {large:3} ({large / dq.numel():.1%}),"
         f" above {fine:.0e}: {seen} of {dq.numel()}"
     )
 assert three_figures(forgot[0], exact, 5e-3)[2] == 0 and three_figures(forgot[0], exact, fine)[2] > 7000
@@ -856,6 +864,25 @@ assert forgot[1].double().sum(dim=2).abs().max() > 1000 * right[1].double().sum(
 # \sum_i (\sum_j dS_{ij})\, Q_i$. With $\delta$ each bracket is 0; without it, it is $\delta_i$. (The converse does not
 # hold: rows that sum to zero do not prove that $dK$ is right.)
 #
+# The source has a third idea: a $V$ that counts, 0, 1, 2, …, row by row. **Predict** $O$ for $Q = 0$ under a causal
+# mask, and what it becomes if the mask lets each query see one key too many. Would a random $V$ have told you which
+# keys were seen?
+
+# %% tags=["nbval-check-output"]
+counting = torch.arange(8.0)[:, None].expand(8, 4)  # row j holds the number j
+nothing = torch.zeros(8, 4)
+for name, hidden in (("right mask", 1), ("one key too many", 2)):
+    s = (nothing @ nothing.T).masked_fill(torch.ones(8, 8).triu(hidden).bool(), -math.inf)
+    print(
+        f"{name:16} O, a number for each query: {[round(float(o), 2) for o in (s.softmax(1) @ counting)[:, 0]]}"
+    )
+same = reference.attention_forward(nothing, nothing, counting, 1.0, True)[0]
+torch.testing.assert_close(same[:, 0], torch.arange(8.0) / 2)
+
+# %% [markdown]
+# $O_i$ is the mean number of the keys that query $i$ sees, so it says *which* keys these are; a random $V$ only says
+# that something is wrong. And since the values are not centred, $\delta$ is not small.
+#
 # ## 7 · The same bits every time
 #
 # Section 3 left a problem: the last bits of $dQ$ depend on the order of the programs. Sometimes that is not
@@ -897,14 +924,17 @@ for length in (1024, 4096, 16384):
 #
 # ### Exercise: `determinism` · core
 #
-# The first kernel is that of exercise 1, and is given up to the point where the atomic was: you write what comes in its
-# place, and say where each share goes. You also write the line of the launcher that allocates the shares, and the
-# second kernel, in which a program owns a block of queries and adds their shares, one block of keys after another. (You
-# may replace what is given.) The check requires, in addition to what exercise 1 requires:
+# The first kernel is that of exercise 1, and is given up to the point where the atomic was. Its step is called
+# `one_tile` (imported at the top), and returns the sums and the tile's share of $dQ$: you write what comes after it,
+# and say where each share goes. You also write the line of the launcher that allocates the shares, in a shape that you
+# choose, and the second kernel, in which a program owns a block of queries and adds their shares, one block of keys
+# after another. (You may replace what is given.) The parts are $S_k / B_k$ times as large as $dQ$, so offsets *between*
+# them need 64 bits: `head` has them, `S_q * D` alone has not. The check requires, in addition to what exercise 1
+# requires:
 #
 # - the same bits, whatever order the programs run in. It runs your kernels in several orders, with many keys, with
-#   many queries, and with a causal mask, and compares. Some inputs contain huge numbers that cancel: with these even
-#   a sum in fp64 depends on the order of its terms;
+#   many queries, and with a causal mask, and compares the bits. In some of these runs huge numbers cancel, so that even
+#   a sum in fp64 depends on the order of its terms; there only the bits count, and no accuracy;
 # - each tile of $S$ is computed only once: scanning twice is repeatable too, but is not the aim here;
 # - where a causal program has not stored a share, the memory from `torch.empty` may contain anything: do not add it.
 
@@ -949,8 +979,9 @@ assert all(steady(runs).values())
 #
 # (This exercise has no check of its own; `flashlearn.check("determinism", …)` accepts such a kernel, and `steady` above
 # tests it too.) There need not be a part for every block of keys. Let a head have $G$ programs, and let program $g$ own
-# the blocks $g$, $g + G$, $g + 2G$, … one after another. It adds its shares of $dQ$ to part $g$ with a load, an addition
-# and a store. Is that a race? Does it need a barrier? How much memory do the parts take now, and what does it cost?
+# the blocks $g$, $g + G$, $g + 2G$, … one after another. It adds its shares of $dQ$ to part $g$ with a load, an
+# addition and a store. Is that a race? Does it need a barrier? How much memory do the parts take now, and what does it
+# cost?
 #
 # <details><summary>Answer</summary>
 #
@@ -1008,8 +1039,8 @@ else:
 # %% [markdown]
 # <details><summary><b>What to think about</b></summary>
 #
-# - On an H100 a thread adds its share with eight instructions per step, on an A100 with 32 (section 5). The same
-#   design can win on one and lose on the other.
+# - On an H100 a thread adds its share of 64 × 64 with eight instructions per step, on an A100 with 32 (section 5). The
+#   same design can win on one and lose on the other.
 # - "Parts" writes and reads $2 \cdot 4\, S_q S_k D / B_k$ bytes per head. At $S = 4096$, 64 heads and blocks of 64
 #   that is 8 GiB, far more than L2 holds. Divide by your GPU's bandwidth to see what that means.
 #
@@ -1017,9 +1048,9 @@ else:
 #
 # ### Where does the time go?
 #
-# Section 1 allowed for more than 1.4 times the speed. Two suspects can be examined. The first needs no GPU: a program
-# of the one pass keeps two sums, and in every step a share of the third gradient as well, so it is larger. **Predict**
-# how many programs fit on a multiprocessor of an H100, for each of the three kernels.
+# For an H100 section 1 allowed for more than 1.4 times the speed. Two suspects can be examined. The first needs no GPU:
+# a program of the one pass keeps two sums, and in every step a share of the third gradient as well, so it is larger.
+# **Predict** how many programs fit on a multiprocessor of an H100, for each of the three kernels.
 
 
 # %%
@@ -1069,7 +1100,8 @@ for case in measured.times():
 #   program computes exponentials, another one could multiply. Section 1's limit assumed that both run at their peak.
 # - FlashAttention-3 takes the addition out of the computing warps: they put the tile of $dQ$ into shared memory, and a
 #   warp of its own adds it to global memory (its appendix B.1). On Hopper the copy engine can do that with a single
-#   instruction for a whole tile (lesson 13), where `red` takes eight of each thread, and registers for the addresses.
+#   instruction for a whole tile (lesson 13). With `red` each thread needs eight instructions, and registers for the
+#   addresses.
 #
 # </details>
 #
@@ -1082,7 +1114,7 @@ for case in measured.times():
 # | own queries | $dQ$ in registers, $dK$, $dV$ by atomics | twice as much to add |
 # | padding | both indices are summed over | padded keys $-\infty$ in $s$, padded queries $+\infty$ in LSE |
 # | no atomic | shares are lost | not a rounding error; how many, a GPU says |
-# | atomics in shared memory | settle the warps of one block | between blocks the sum needs another one |
+# | atomics in shared memory | add up what the warps of one block have | between blocks the sum needs another atomic |
 # | atomics | nothing is lost, the order is open | the last bits of a sum without an owner may change |
 # | repeatable | a place per share, a sum in order | parts take $D / B_k$ times what $P$ would |
 # | inside a program | Triton orders shared memory | global memory that is read back needs `tl.debug_barrier()` |
@@ -1145,9 +1177,10 @@ for case in measured.times():
 # between both designs, two scans and one pass with atomics.
 #
 # **Sources.** One pass that owns keys and adds to $dQ$: T. Dao, *FlashAttention-2*, arXiv 2307.08691, section 3.1,
-# Algorithm 2; parallel over blocks of keys, and why the additions have to be atomic: section 3.2; warps that split
-# rows: section 3.3. The instructions `atom` and `red`, with and without vectors: NVIDIA's PTX ISA manual. Opting in
-# to more than 48 KiB of shared memory: the CUDA C++ Programming Guide. Global memory within a program:
-# triton-lang/triton, issue 10924. Peak figures of an H100, and the warp that adds $dQ$: J. Shah and others,
-# *FlashAttention-3*, 2024, section 3.1 and appendix B.1. The option `deterministic`: the documentation of the
-# flash-attn package. Which of torch's operations are not deterministic: PyTorch's notes on reproducibility.
+# Algorithm 2 (one of this course's sources calls it Algorithm 5); parallel over blocks of keys, and why the additions
+# have to be atomic: section 3.2; warps that split rows: section 3.3. The instructions `atom` and `red`, with and
+# without vectors: NVIDIA's PTX ISA manual. Opting in to more than 48 KiB of shared memory: the CUDA C++ Programming
+# Guide. Global memory within a program: triton-lang/triton, issue 10924. Peak figures of an H100, and the warp that
+# adds $dQ$: J. Shah and others, *FlashAttention-3*, 2024, section 3.1 and appendix B.1. The option `deterministic`: the
+# documentation of the flash-attn package. Which of torch's operations are not deterministic: PyTorch's notes on
+# reproducibility.

@@ -117,7 +117,7 @@ MISTAKES = {
         ),
     ),
     "the old sum is rescaled by raw maxima": Mistake(
-        "The sum so far is rescaled by 2^(m_old − m_new) of raw maxima, without the factor that the "
+        "The sum so far is rescaled by 2^(m_old − m_new) with unscaled maxima, without the factor that the "
         "exponents of the new tile have.",
         "When the maximum changes, every exponent of the sum changes by (m_old − m_new) times which factor?",
         **with_faults(fold, "rescaled by raw extremes", also=("rescaled by raw maxima",)),

@@ -50,7 +50,7 @@ RUNGS = (
     Rung("128 keys", "tiles of 64 queries and 128 keys, 2 stages", {"shape": Shape(64, 128, 4, 2)}),
     Rung(
         "three programs",
-        "1 stage, V after the exponentials, at most 160 registers",
+        "a step and a shape of which three fit on a multiprocessor (section 7)",
         {"shape": Shape(64, 128, 4, 1, registers=160), "late_v": True},
     ),
     Rung("heavy first", "the longest loops of all heads begin first", {"order": HEAVY_FIRST}),

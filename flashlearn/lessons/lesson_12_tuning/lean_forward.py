@@ -54,8 +54,9 @@ def _over_budget(launch: Launch) -> str:
         return (
             f"Right, but over the budget: for D 128 in bf16 {launch.name} uses {compiled.registers} "
             f"registers per thread on an {compiled.device}, and spills {compiled.spill_bytes} bytes "
-            f"({compiled.constants}). A warp has 32 threads: each holds its part of the scores and of the "
-            "sum for O, which is smaller with more warps, or with a smaller tile."
+            f"({compiled.constants}). The budget is {PROGRAMS} programs on a multiprocessor with "
+            f"{H100.registers_per_sm} registers in all: how many does one program need for its scores and "
+            "its sum for O alone, however many warps share them?"
         )
     return _too_few_programs(launch, compiled)
 

@@ -115,13 +115,14 @@ for D in (64, 128):
 #
 # - One change at a time. Before each, type two numbers: how many times as fast the kernel will be without a mask, and
 #   with a causal one. 1.1 is a tenth faster, 1 is no change.
-# - A change is timed beside what was kept before it, both in turns, in the same run. For each $D$ and mask it is kept
-#   only if it gains **more than the spread of the timings**; otherwise it is removed there, and the next change is
+# - A change is timed against what was kept before it: the two alternate, in the same run. For each $D$ and mask it is
+#   kept only if it gains **more than the spread of the timings**; otherwise it is removed there, and the next change is
 #   tried without it. A mean over all shapes would hide that a change may gain in one of them and lose in another.
 # - What did not pay stays in the table, so that no one tries it again without knowing.
 #
-# The ladder starts from your forward pass of lesson 06, which already has narrow offsets and powers of two. If your
-# progress says that it has passed, it is taken from your notebook and checked again; otherwise it is the course's:
+# The list of these changes is called the *ladder* below, and a change a *rung*. The ladder starts from your forward
+# pass of lesson 06, which already has narrow offsets and computes powers of two; the first rung folds their factors. If
+# your progress says that it has passed, it is taken from your notebook and checked again; otherwise it is the course's:
 
 # %%
 yours = assemble("flash_forward_either", "flash_forward", "flash_forward_causal")
@@ -173,8 +174,8 @@ steps.show("lesson 06")
 # $$p_j = e^{\alpha x_j - m} = 2^{\,c\,x_j - c\,x_{\max}}, \qquad x_j = q \cdot k_j,$$
 #
 # one fused multiply-add and one power of two per score, if the maximum is that of the raw $x_j$. **Predict** the
-# factor. (Section 1 says how long the products of a tile take, and the power of two. A multiplication, addition or
-# fused multiply-add has 128 lanes in a multiprocessor: how long do three of them take, and one?)
+# factor. (Section 1 says how long the products of a tile take, and the power of two. Multiplications, additions and
+# fused multiply-adds have 128 lanes in an H100's multiprocessor.)
 
 # %% tags=["prediction"]
 ### BEGIN SOLUTION
@@ -202,8 +203,8 @@ steps.show("powers of two")
 # %% [markdown]
 # <details><summary><b>What to notice</b></summary>
 #
-# - A thread has 32 scores here. Per score the kernel of lesson 06 multiplies by $\alpha$, subtracts, and multiplies by
-#   $\log_2 e$: three instructions. Folded, only one is left.
+# - A thread has 32 scores here (a tile of 64 × 64, and four warps). Per score the kernel of lesson 06 multiplies by
+#   $\alpha$, subtracts, and multiplies by $\log_2 e$: three instructions. Folded, only one is left.
 # - Why does the compiler not do it by itself? It is not allowed to: $(\alpha x - m)\log_2 e$ and $x c - m c$ round
 #   differently.
 # - A count cannot tell whether the kernel was waiting for those instructions. That is why the factor is measured.
@@ -246,7 +247,9 @@ print("alpha   0: a hidden product times the factor is", float(torch.tensor(-mat
 # This exercise computes only the statistics of a row: $x$ `[M, N]` contains unscaled products; in row $i$ only the
 # first `lengths[i]` columns count, possibly none; $\alpha$ is any number. Return $\log \sum_j e^{\alpha x_{ij}}$
 # (natural logarithm) in fp32, in one scan over tiles. Use one multiplication per product, so combine $\alpha$ and
-# $\log_2 e$ into one factor. A row without columns gives $-\infty$.
+# $\log_2 e$ into one factor; further multiplications per row are not counted. A row without columns gives
+# $-\infty$. $x$ is fp32, fp16 or bf16, with any strides. The kernel is told `alpha` as an ordinary argument; a constant
+# for its sign is possible too, if you change the launcher.
 
 # %% exercise="folded_logsumexp"
 # HINT: Your scan of lesson 04, with two changes: e^y is 2^(y log2 e), and alpha and log2 e become one
@@ -276,10 +279,9 @@ flashlearn.check("folded_logsumexp", folded_logsumexp)
 #
 # <details><summary><b>What to notice</b></summary>
 #
-# - None of the first three: the first needs $\alpha < 0$, the second $\alpha = 0$ and a hidden column, and the third
-#   is right. The fourth shows in nearly every row.
-# - The maximum of $c\,x$ is right too, but costs an extra multiplication per score, which is part of what folding
-#   saves.
+# - Only the fourth, in nearly every row. The first needs $\alpha < 0$, the second $\alpha = 0$ and a hidden column.
+# - The third is not wrong: the maximum of $c\,x$ serves as well. But it costs an extra multiplication per score, half
+#   of what folding saves.
 #
 # </details>
 
@@ -295,7 +297,7 @@ flashlearn.check("folded_logsumexp", folded_logsumexp)
 #
 # Return `(whole, end)`: the keys below `whole` need no mask and fill as many whole tiles of `block_k` as possible;
 # the keys from `end` on are seen by no query of the block. All numbers are integers; `max`, `min` and `//` are
-# enough. Consider blocks that see nothing, and a last block that extends beyond $S_q$.
+# enough. Consider blocks that see nothing, and a last block that extends beyond $S_q$ (`first` itself is below $S_q$).
 
 
 # %% exercise="split_loops"
@@ -364,7 +366,8 @@ steps.show("two loops")
 # <details><summary><b>What to notice</b></summary>
 #
 # - Even without a causal mask the first loop loses a selection per score (for keys beyond $S_k$, of which there are
-#   none), and the masks of its loads. So the change can gain in the full pass too. It is easy to predict the reverse.
+#   none), and the mask with which K and V are loaded. So the change can gain in the full pass too. It is easy to
+#   predict the reverse.
 # - The causal kernel contains both loops: its code is longer, and it may need more registers, or another schedule of
 #   them. At $S$ 1024 an eighth of the 64 × 64 tiles is masked, so it gains less there; at 16384 one in a hundred is.
 #   Where the cell above shows a loss for one $D$ and not for the other, the saved instructions were the smaller part.
@@ -401,8 +404,9 @@ last_block_kernel[(1,)](TensorDescriptor.from_tensor(x, [1, 1, 16, 16]), y, BLOC
 print(y.int().tolist())
 
 # %% [markdown]
-# The copy engine has rules: the last stride is 1, all others and the first address are multiples of 16 bytes, a block
-# has at least 16 bytes along its last dimension. **Predict** for which of these three a descriptor is possible.
+# The copy engine has rules: the last stride is 1, all others and the address of the first element are multiples of 16
+# bytes, a block has at least 16 bytes along its last dimension. **Predict** for which of these three a descriptor is
+# possible.
 
 # %% tags=["nbval-check-output"]
 fp16 = functools.partial(torch.empty, dtype=torch.float16)
@@ -421,7 +425,33 @@ for name, t in (
 # A tensor for which no descriptor is possible is copied once beforehand, or loaded through pointers by another
 # kernel. The package copies: `complying(t)` returns t itself wherever that is possible.
 #
-# **Predict** the factor. The loop loses the computation of its addresses; every program gains a wait for its tile.
+# ### Exercise: `described_maximum` · warm-up
+#
+# $x$ is `[B, H, S, D]` in fp32, fp16 or bf16, with any strides; return the largest number of each column of each head,
+# `[B, H, D]`. Two parts are missing: the descriptor, and the step of the loop, which loads a block of rows by it. (The
+# tile is smaller than those of attention, and the store of the result goes through pointers.)
+
+# %% exercise="described_maximum"
+# HINT: What has the block's shape, and which of its four sides are 1? What does the last block of a head hold where
+#     there are no rows any more, and what would a maximum make of it?
+# HINT: `TensorDescriptor.from_tensor(x, block)`; a block is some rows of one head. Its coordinates count elements, in
+#     the order of x's dimensions. Rows from S on are read as 0: give them the number that is never a maximum.
+# HINT: The block is `[1, 1, BLOCK, BLOCK_D]`. In a step: `x_desc.load([b, h, start, 0]).reshape(BLOCK, BLOCK_D)`, cast to
+#     fp32; `tl.where` puts −∞ into rows that are not below S; `best` is the larger of itself and `tl.max(x, axis=0)`.
+# INCLUDE: flashlearn/lessons/lesson_12_tuning/maxima.py:described_maximum_kernel
+
+
+# INCLUDE: flashlearn/lessons/lesson_12_tuning/maxima.py:described_maximum
+
+# %%
+flashlearn.check("described_maximum", described_maximum)
+
+# %%
+# flashlearn.hint("described_maximum")
+
+# %% [markdown]
+# **Predict** the factor of the same change in the forward pass. The loop loses the computation of its addresses; every step has to wait for its tiles at a
+# barrier.
 
 # %% tags=["prediction"]
 ### BEGIN SOLUTION
@@ -457,7 +487,8 @@ steps.show("descriptors")
 #
 # $O$ can leave through the copy engine as well. Then its block goes through shared memory: $64 \cdot 128$ numbers of
 # two bytes, 16 KiB, beside two or three stages of K and V. **Predict** for the kernels below whether that costs
-# shared memory: in one a program computes one block of queries, in the other it goes through several in a loop.
+# shared memory, compared with storing $O$ through pointers: where a program computes one block of queries, and where it
+# goes through several in a loop (a *persistent* program; section 11 has more about those).
 
 # %%
 through = ladder.upto("O where K lay")
@@ -499,7 +530,7 @@ steps.show("O where K lay")
 #
 # Count what a forward pass needs if its loop keeps `stages` tiles of K and of V in flight: in shared memory, these
 # and the tile of Q; in registers, in fp32, the scores and the sum for $O$, divided among $32 \cdot \mathrm{warps}$
-# threads.
+# threads. (The probabilities in half precision are in registers too; leave them out.)
 #
 # ### Exercise: `forward_budget` · warm-up
 #
@@ -600,8 +631,9 @@ steps.show("128 keys")
 # %% [markdown]
 # <details><summary><b>What to notice</b></summary>
 #
-# - At $D$ 64 three programs fit, before and after. At $D$ 128 a single one is left: nobody multiplies while it computes
-#   its exponentials. So $D$ 64 and $D$ 128 want different shapes, because a tile of $D$ 128 is twice as large.
+# - On an H100, for which these are computed, three programs fit at $D$ 64, before and after. At $D$ 128 a single one is
+#   left: nobody multiplies while it computes its exponentials. So $D$ 64 and $D$ 128 want different shapes, because a
+#   tile of $D$ 128 is twice as large.
 # - A configuration that fits is not necessarily fast. Section 1 said what is missing: another program that multiplies
 #   while one computes exponentials. Two or three *programs* on one multiprocessor do that for each other, without a
 #   line of code.
@@ -612,8 +644,8 @@ steps.show("128 keys")
 # ## 6 · What a stage is
 #
 # `num_stages` is a number that one sets. What does it change? The compiler's output says it: a copy that runs ahead
-# is `cp.async` in PTX, and `cp.async.wait_group N` waits until at most N copies are still open. The next cell shows
-# the loop of the "two loops" kernel as a sequence of events, in the order of the PTX, for an A100 (no GPU is needed for
+# is `cp.async` in PTX, and `cp.async.wait_group N` waits until at most N groups of copies (here: tiles) are still
+# unfinished, or *open*. The next cell shows the loop of the "two loops" kernel as a sequence of events, in the order of the PTX, for an A100 (no GPU is needed for
 # that). Each step copies a tile of K and one of V. **Predict** for 1, 2 and 3 stages: is there a copy between the
 # products of a step and the wait of the next? How many copies are open while a step multiplies?
 
@@ -630,19 +662,21 @@ for stages in (1, 2, 3):
 #
 # <details><summary><b>What to notice</b></summary>
 #
-# - One stage: loads go to registers, nothing runs ahead. The products of a step wait for its own loads.
+# - One stage, in this kernel, for an A100: loads go to registers, nothing runs ahead. The products of a step wait for
+#   its own loads.
 # - Two stages: the copies for the next step begin when this step's products have read their tiles, at the end of the
-#   step, and the next step begins with a wait until **0** are open. Between that beginning and that wait there is
+#   step, and the next step begins with a wait until none is open. Between that beginning and that wait there is
 #   nothing but the branch: a bubble in each step, as with one stage.
-# - Three stages: two tiles have begun before the loop, and a step waits until **2** copies are open, K and V of the step
-#   after it. These have a whole step's time. This is the first of the three in which a copy runs under the products.
+# - Three stages: two tiles of each have begun before the loop, and a step waits until at most **2** copies are still
+#   open, K and V of the step after it. These have a whole step's time. This is the first of the three in which a copy
+#   runs under the products.
 # - So more stages are not simply better: the second one costs a tile of K and V of shared memory and hides little. What
 #   fills a bubble besides a third stage is another program on the same multiprocessor, and that is the next section.
 #
 # </details>
 #
-# On an H100 the products are asynchronous too (`wgmma`), and with descriptors one instruction copies a tile. **Predict**
-# what is in flight while the exponentials are computed.
+# On an H100 the products are asynchronous too (`wgmma`), and with descriptors one instruction copies a tile.
+# **Predict** what is in flight while the exponentials are computed.
 
 # %%
 for name in ("two loops", "descriptors"):
@@ -656,7 +690,8 @@ for name in ("two loops", "descriptors"):
 #
 # - Between the first product and the exponentials stands "wait until 0 products are open": within a program, nothing is
 #   multiplied while exponentials are computed. Lesson 13 writes the kernel that does.
-# - The second product may still run while the copies of a later tile begin.
+# - Compare where the second product stands, where the copies of a later tile begin, and where the wait for that product
+#   is: what lies between a product and its wait may run at the same time.
 #
 # </details>
 
@@ -671,10 +706,14 @@ for name in ("two loops", "descriptors"):
 #
 # The kernel of section 5, with 64 × 128 and two stages, fits once. Change it so that **three programs fit** for $D$ 128
 # in bf16, without spilled registers and with `wgmma`. The kernel below is given but for the step of its loop, and its
-# launcher but for the shape. It is simpler than the ladder's: one loop, a mask in every tile. (`h_k` is the head of K
-# and V, of which there may be fewer than of Q; section 15 says more.) Your step of lesson 06 with powers of two is
-# missing; `scale` is $\alpha \log_2 e$, of either sign. What decides is how many tiles of K and V lie in shared
-# memory at the same time, and therefore *where in the step V is loaded*.
+# launcher but for the shape, `Shape(block_q, block_k, warps, stages, registers=None)`: the last number, which may be
+# left out, is the most registers that a thread may have. Every shape is accepted that meets these conditions. It is
+# simpler than the ladder's: one loop, a mask in every tile. (`h_k` is the head of K and V, of which there may be fewer
+# than of Q; section 15 says more.) Your step of lesson 06 with powers of two is missing; `scale` is $\alpha \log_2 e$,
+# of either sign. (`complying` and `described` make descriptors, `block_d(D)` is $D$ as a power of two, `like` allocates
+# an output, and `cut.options` are the launch options of a shape.) What decides is how many tiles of K and V lie in
+# shared memory at the same time: how many stages, and *where in the step V is loaded*. Section 4 showed what the
+# compiler does with the place of a tile that nobody reads any more.
 #
 # The check compiles the kernel for an H100, and its report says what it needs and what allows how many programs.
 
@@ -699,9 +738,9 @@ flashlearn.check("lean_forward", lean_forward)
 # flashlearn.hint("lean_forward")
 
 # %% [markdown]
-# The ladder's change is the same: one stage, V after the exponentials, and at most 160 registers, as in the package's
-# table for $D$ 128. **Predict** the factor over what was kept so far. A step now waits for each of its copies (section
-# 6), and three programs share the multiprocessor.
+# The ladder's change is the same, with at most 160 registers per thread, as in the package's table for $D$ 128.
+# **Predict** the factor over what was kept so far. A step now waits for each of its copies (section 6), and three
+# programs share the multiprocessor.
 
 # %% tags=["prediction"]
 ### BEGIN SOLUTION
@@ -730,8 +769,8 @@ steps.show("three programs")
 #   the cell above says, for each $D$ by itself. The package keeps two stages at $D$ 64, and one at 128.
 # - Why 160 registers, if 168 fit three times? Because the package's search, `flashlearn bench --tune`, tries no limit
 #   and 160, and keeps what is faster. With 168 as many programs would fit.
-# - If the causal kernel for $D$ 128 spills under this limit: its masked tile has comparisons for 128 keys as well.
-#   Section 10 makes that tile smaller.
+# - The causal kernel has comparisons for 128 keys in its masked tile, which take registers too. If it spills under this
+#   limit, that is why. Section 10 makes that tile smaller.
 #
 # </details>
 
@@ -744,12 +783,14 @@ steps.show("three programs")
 # where your budget belongs: what does not fit on paper is not even compiled, and what spills is not timed.
 #
 # A descriptor holds the shape of its block, so each configuration has a `pre_hook` that sets it before a launch.
-# **Predict** how many of the 36 configurations are timed, for $D$ 128 without a mask.
+# **Predict** how many of the 36 configurations below (one to three stages now) are timed, for $D$ 128 without a mask.
+# (For one stage your formula may ask for more than the kernel needs, as section 7 showed, so it might leave out a
+# configuration that fits; with the limits here it does not.)
 
 
 # %%
 def prune(configs, given, **constants):
-    """What fits on paper, by your budget; of that, what the compiler does not spill."""
+    """What fits on paper, by your budget; of that, what the compiler does not spill (`given`: the call's tensors)."""
     kept = []
     for one in configs:
         shape = autotuning.cut(one)
@@ -820,8 +861,8 @@ print("\n".join(autotuning.report(searched)) if searched else "The record has no
 #
 # ### Exercise: `heaviest_first` · warm-up
 #
-# Which block of which head does program `pid` of `blocks * heads` compute? The last block of every head comes first
-# (heads in their order), then the last but one of every head, and so on.
+# Which block of which head does program `pid` of `blocks * heads` compute? Return `(block, head)`. The last block of
+# every head comes first (heads in their order), then the last but one of every head, and so on.
 
 
 # %% exercise="heaviest_first"
@@ -905,13 +946,15 @@ for S, D in ((1024, 128), (4096, 128), (16384, 128)):
     print(f"S {S:5}: {heads:3} heads of {of_a_head / 2**20:.1f} MiB; the package takes {group} at a time")
 
 # %% [markdown]
-# So take a group of heads whose keys and values fit, heavy blocks first within it, and then the next group.
+# So take a group of heads whose keys and values fit, heavy blocks first within it, and then the next group. (The
+# package's rule, `heads_together`, gives the keys and values of a group 8 MiB under a causal mask. Without one it takes
+# as few heads as give 64 programs.)
 #
 # ### Exercise: `heads_in_groups` · warm-up
 #
-# Which block of which head does program `pid` compute, if the heads are taken in groups of `group` neighbours (`group`
-# divides `heads`)? Within a group the order is that of `heaviest_first`; the next group follows when all of a group's
-# programs have started.
+# Which block of which head, `(block, head)`, does program `pid` compute, if the heads are taken in groups of `group`
+# neighbours (`group` divides `heads`)? Within a group the order is that of `heaviest_first`; the next group follows
+# when all of a group's programs have started.
 
 
 # %% exercise="heads_in_groups"
@@ -936,9 +979,8 @@ flashlearn.check("heads_in_groups", heads_in_groups)
 # flashlearn.hint("heads_in_groups")
 
 # %% [markdown]
-# A small group is good for the cache and bad for the end: the last group has its own light programs to fill the gaps,
-# and no others. The simulation of before, with groups of 1, 4 and 40 of the 40 heads. **Predict** the order of the
-# three, and the factor on a GPU.
+# A small group is good for the cache. What is it for the end of the kernel? The simulation of before, with groups of 1,
+# 4 and 40 of the 40 heads. **Predict** the order of the three, and the factor on a GPU.
 
 # %% tags=["prediction"]
 ### BEGIN SOLUTION
@@ -965,9 +1007,10 @@ steps.show("heads in groups")
 #
 # ### Exercise: `masked_tiles` · warm-up
 #
-# A causal block of queries starts at `first`, with $S$ queries and $S$ keys. The first loop has tiles of `block_k` keys,
-# the second one tiles of `edge` keys, from where the first one ends. Return `(tiles, beyond)`: how many tiles the second
-# loop visits, and how many keys its last tile holds that no query of the block sees. Your `split_loops` has the bounds.
+# A causal block of queries starts at `first`, with $S$ queries and $S$ keys. The first loop has tiles of `block_k`
+# keys, the second one tiles of `edge` keys, from where the first one ends. Return `(tiles, beyond)`: how many tiles the
+# second loop visits, and how many keys its last tile holds that no query of the block sees (or that do not exist). Your
+# `split_loops` has the bounds.
 
 
 # %% exercise="masked_tiles"
@@ -1023,8 +1066,8 @@ steps.show("small masked tiles")
 #   there is the timings' noise.
 # - There are two gains: fewer keys for nothing, and fewer registers where comparisons and scores are held at the same
 #   time. Which one counted cannot be read from the factor; the spilled bytes above are a hint.
-# - With tiles of 64 keys there is no key that no query of its block sees, as a block has 64 queries; 32 would need twice as
-#   many steps for the same.
+# - With tiles of 64 keys every key is seen by at least one query of its block, as a block has 64 queries; 32 would need
+#   twice as many steps for the same.
 #
 # </details>
 
@@ -1032,8 +1075,42 @@ steps.show("small masked tiles")
 # ## 11 · Persistent programs
 #
 # If starting a program costs time, why not launch only as many as fit on the multiprocessors, and let each take one
-# block after another? Without a shared counter, each program's blocks are fixed when the kernel starts. **Predict**
-# how that changes the total time, for the order that you wrote, and the factor. (Section 4 showed one price already.)
+# block after another? Without a shared counter, each program's blocks are fixed when the kernel starts: of `programs`
+# programs, number `pid` takes the blocks with the numbers `pid`, `pid + programs`, `pid + 2 * programs`, …, in the
+# order of your `heaviest_first`.
+#
+# ### Exercise: `fixed_share` · warm-up
+#
+# Return `(taken, tiles)`: how many blocks of queries program `pid` computes, and how many tiles of keys in all of them.
+# A tile has as many keys as a block has queries, so under the causal mask block $n$ visits $n + 1$ tiles. There may be
+# more programs than blocks.
+
+
+# %% exercise="fixed_share"
+# HINT: List the numbers that the program takes, for 10 blocks and 4 programs. Which block is number 0, and how many
+#     tiles does it visit?
+# HINT: `range` with a step gives the numbers, and its length how many they are. Your heaviest_first says which block
+#     a number stands for.
+# HINT: `numbers = range(pid, blocks * heads, programs)`. Number n stands for block `blocks - 1 - n // heads`, which
+#     visits one tile more than its own number.
+def fixed_share(pid, programs, blocks, heads):
+    ### BEGIN SOLUTION
+    # STUB: raise NotImplementedError("TODO fixed_share: the blocks of a program, and their tiles")
+    numbers = range(pid, blocks * heads, programs)
+    return len(numbers), sum(blocks - number // heads for number in numbers)
+    ### END SOLUTION
+
+
+# %%
+flashlearn.check("fixed_share", fixed_share)
+
+# %%
+# flashlearn.hint("fixed_share")
+
+# %% [markdown]
+# The kernel is done when the program with the most tiles is. **Predict** how that compares with hardware that gives the
+# next block to whoever is free, for the 16 blocks of 40 heads of section 9 and one program on each of 132
+# multiprocessors; and the factor of the kernel. (The ladder's kernel goes through the order that it has kept.)
 
 # %% tags=["prediction"]
 ### BEGIN SOLUTION
@@ -1042,12 +1119,14 @@ predict("persistent", full=1.0, causal=0.95)
 ### END SOLUTION
 
 # %% tags=["nbval-check-output"]
-work = works["heaviest first"]
-shares = [sum(work[first :: H100.sms]) for first in range(H100.sms)]  # program p takes p, p + 132, p + 264, …
-print(f"each takes the next when free: {ends['heaviest first']:.0f}; shares fixed beforehand: {max(shares)}")
-full = [32] * len(work)
-fixed = max(sum(full[first :: H100.sms]) for first in range(H100.sms))
-print(f"without a mask: {planning.makespan(full, H100.sms)[0]:.0f} and {fixed}")
+share = flashlearn.use("fixed_share", fixed_share)
+work = planning.causal_work(order, 16, 40, tiles_per_block=1)
+shares = [share(sp.Integer(pid), H100.sms, 16, 40) for pid in range(H100.sms)]
+print(f"each takes the next when free: {planning.makespan(work, H100.sms)[0]:.0f} tiles")
+print(f"shares fixed beforehand: {max(tiles for _, tiles in shares)} tiles")
+full = [16] * len(work)
+most = max(taken for taken, _ in shares)
+print(f"without a mask: {planning.makespan(full, H100.sms)[0]:.0f} and {16 * most}")
 
 # %%
 steps.show("persistent")
@@ -1069,8 +1148,8 @@ steps.show("persistent")
 # %% [markdown]
 # ## 12 · Reading a profile
 #
-# A profiler says who waited for what. Triton's *proton* times kernels and scopes inside them; *Nsight Compute* reads the
-# hardware's counters. Below are three forward passes of one problem ($D$ 128, $S$ 4096, without a mask), read on an
+# A profiler says who waited for what. Triton's *proton* times kernels and scopes inside them; *Nsight Compute* reads
+# the hardware's counters. Below are three forward passes of one problem ($D$ 128, $S$ 4096, without a mask), read on an
 # H200 and saved, in no order, without their names and times. (On a GPU of your own: `ncu --set full python
 # your_script.py`.)
 #
@@ -1105,11 +1184,13 @@ print("\n".join(profiles.read(saved, reading)) if saved else "No profile came wi
 # - The fastest kernel's warps wait the longest, and fewest of them could issue. It keeps the tensor cores busiest all
 #   the same. A wait of one warp costs nothing while another one has work for the tensor cores: here three programs
 #   share a multiprocessor, and each waits for its own copies, which is what one stage means (section 6).
-# - So do not read such a table from the waits. Begin with what should be busy, the tensor pipe. If it is not busy
-#   enough, ask what the others do: are the schedulers busy with other instructions (issue slots)? Then leave
-#   instructions out. Is nobody able to issue, while the pipe is idle? Then the waits say for what.
-# - From C to B instructions were left out: the share of issue slots falls although the kernel is faster, so there are
-#   fewer of them. From B to A the blocks were changed, and there is one more program.
+# - So do not read such a table from the waits. Begin with what should be busy, the tensor cores (their counter calls
+#   them a *pipe*). If they are not busy enough, ask what the others do: are the schedulers busy with other instructions
+#   (issue slots)? Then leave instructions out. Is nobody able to issue, while they are idle? Then the waits say for
+#   what.
+# - From C to B (the cell above names them once all four are right) instructions were left out: the share of issue slots
+#   falls although the kernel is faster, so there are fewer of them. From B to A the blocks were changed, and there is
+#   one more program.
 #
 # </details>
 
@@ -1119,7 +1200,8 @@ print("\n".join(profiles.read(saved, reading)) if saved else "No profile came wi
 # The kernel for $dK$ and $dV$ needs $P^\top$ and $dS^\top$: rows are keys. Lesson 08 computed $S = QK^\top$ and
 # transposed. $S^\top = KQ^\top$ costs the same product and needs no transpose: `wgmma` can take its *left* operand
 # from registers, and that operand is the tile that the exponential has just left in registers. **Predict** for the
-# kernel below what else changes with the order.
+# kernel below which of these four figures change with the order, and in which direction: stores to shared memory,
+# barriers, bytes of shared memory, registers.
 
 
 # %%
@@ -1165,6 +1247,10 @@ assert made[True]["stores to shared memory"] < made[False]["stores to shared mem
 #   first all three are gone, at the cost of some more registers. $dS^\top$ saves as much again.
 # - LSE and $\delta$ have one number per query, and queries are columns now, so index them as `[None, :]`. Forgetting
 #   that is the typical mistake here.
+# - Its loop goes over queries, so the two loops of section 3 are mirrored. Query $i$ sees the keys up to $i + S_k -
+#   S_q$: the first query that sees anything of the block sees its first key, and the first one that needs no mask sees
+#   its last key. Where the loop starts is rounded *down* to a block of queries, where masks end is rounded *up*, and
+#   neither is below 0 or beyond the last block's end. The masked loop comes first.
 # - $dQ$ needs $dS$ with queries as rows. In a separate kernel that needs no transpose; in one pass (lesson 11) one
 #   transpose remains, and atomics as well. The package's Triton backward pass has two kernels, with seven products
 #   instead of five, because they were faster than one kernel on an H200. With specialised warps it can be the other
@@ -1209,9 +1295,10 @@ pictures.climbed(climbed) if climbed else None
 #
 # ### Compared with its peers
 #
-# The next cell compares the package's kernels, of which `tuned_forward` is one, with torch's, from the record of an H200
-# that comes with the package (`flashlearn bench` makes one for your GPU). The figures are speeds relative to SDPA's
-# cuDNN backend, as a geometric mean over $D$ 64 and 128 and $S$ 1024, 4096 and 16384, with the lowest in parentheses.
+# The next cell compares the package's kernels, of which `tuned_forward` is one, with torch's, from the record of an
+# H200 that comes with the package (`flashlearn bench` makes one for your GPU). The figures are speeds relative to
+# SDPA's cuDNN backend, as a geometric mean over $D$ 64 and 128 and $S$ 1024, 4096 and 16384, with the lowest in
+# parentheses.
 
 # %%
 measured = bench_record.shipped()
@@ -1226,8 +1313,8 @@ peers["throughput_forward"]
 peers["memory"]
 
 # %% [markdown]
-# Memory was the original reason for all this. Every line of the last picture grows with $S$, none with $S^2$.
-# Attention that stores $P$ in bf16, for 16 heads and $S$ 16384, would need this much for $P$ alone:
+# Memory was the original reason for all this. In the picture, does any line grow with $S^2$, by a factor of 16 where
+# $S$ grows by 4? Attention that stores $P$ in bf16, for 16 heads and $S$ 16384, would need this much for $P$ alone:
 
 # %% tags=["nbval-check-output"]
 print(f"{2 * 16 * 16384**2 / 2**30:.0f} GiB")
@@ -1251,18 +1338,23 @@ print(f"{2 * 16 * 16384**2 / 2**30:.0f} GiB")
 #   $\lfloor h / (H / H_k) \rfloor$ of $K$ and $V$; any strides, ragged $S$, $S_q \ne S_k$, $D$ up to 128 and more;
 # - causal (aligned bottom-right) or not, with queries that see nothing ($O = 0$, LSE $= -\infty$);
 # - $\alpha$ of either sign, and 0; fp32, fp16 and bf16; LSE with the natural logarithm, in fp32;
-# - no tile is multiplied in which nothing is seen.
+# - tiles in which the mask hides every pair are not multiplied.
+#
+# The launcher passes some constants: `RAGGED` says that $S_k$ is not a multiple of the tile, `NEGATIVE` that $\alpha <
+# 0$; without `CAUSAL` and `RAGGED` there is no second loop at all. (For $\alpha = 0$ see section 2.) `GROUP` is the
+# number of heads in a group of section 9, not of grouped queries. In `scan_keys`, `h` is a head of $K$ and $V$.
 #
 # If there is a GPU, speed is graded, relative to torch's attention in the same run: **bronze** for half the speed of
-# its flash backend, **silver** for the same speed, **gold** for 0.85 times the speed of its cuDNN backend. The course's
-# own kernel earns its gold, and does not reach cuDNN in this shape, as the cell shows. Without a GPU the report predicts
-# the time, and compiles the kernel.
+# its flash backend, **silver** for the same speed, **gold** for 0.85 times the speed of its cuDNN backend. On the GPU
+# of the record above the course's own kernel earns its gold, and does not reach cuDNN in this shape, as the cell shows.
+# Without a GPU the report predicts the time, and compiles the kernel.
 
 # %%
 timed = next(p for p in measured.problems if (p.D, p.S, p.causal) == (128, 4096, False))
 for direction in ("forward", "backward"):
     ratio = measured.ratio("tuned", "sdpa cudnn", timed, direction)
-    print(f"{direction} of the course, D 128, S 4096, full: {ratio:.2f} times the speed of cuDNN")
+    print(f"{direction} of the course, D 128, S 4096, full: {ratio:.2f} times the speed of cuDNN", end="")
+    print(f" ({measured.device['gpu']})")
 
 # %% exercise="tuned_forward"
 # HINT: Begin with your flash_forward_either, which is right, and change one thing at a time, in the order
@@ -1297,10 +1389,14 @@ steps.show("tuned_forward", end=flashlearn.use("tuned_forward", tuned_forward))
 # %% [markdown]
 # ### Exercise: `tuned_backward` · core
 #
-# $dQ$, $dK$ and $dV$. `delta_and_lse` is given: it stores $\delta$, and LSE in base 2 with $+\infty$ for queries that
-# see nothing, both padded so that no block needs a mask for them. You write the scan over queries (keys first), the
-# kernel that owns keys, the second scan over keys, and the kernel that owns queries. The requirements are those of
-# the forward pass. Gold is 0.75 times the speed of cuDNN here.
+# $dQ$, $dK$ and $dV$. `delta_and_lse` is given: it returns $\delta$ and LSE, both in fp32 and contiguous, as $[B \cdot
+# H, S]$ where $S$ is $S_q$ rounded up to a multiple of 128 (`S_PADDED` in the kernels). LSE is in base 2, and $+\infty$
+# for queries that see nothing and for the padding, so that $P$ is 0 there; $\delta$ is 0 in the padding. So no block
+# needs a mask for queries that do not exist. The kernel that owns keys needs none for padded keys either: they only
+# reach rows of $dK$ and $dV$ that the copy engine does not store (lesson 08). $P$ takes `scale`, which is $\alpha
+# \log_2 e$; $dQ$ and $dK$ take `alpha`. You write the scan over queries (keys first), the kernel that owns keys, the
+# second scan over keys, and the kernel that owns queries. The requirements are those of the forward pass. Bronze and
+# silver are as there, gold is 0.75 times the speed of cuDNN.
 
 # %% exercise="tuned_backward"
 # HINT: Two kernels or one: your dkv kernel with its tiles transposed, and your dq kernel with the steps of
@@ -1340,7 +1436,7 @@ flashlearn.check("tuned_backward", tuned_backward)
 # | powers of two, folded | two instructions per score | $\alpha \le 0$; LSE left in base 2; $dK$ with a factor $\log_2 e$ |
 # | two loops | comparisons and selections | the tile between the loops; the first query's last key |
 # | descriptors | addresses, registers | tensors that break the rules; zeros where hidden keys need a mask |
-# | O where K lay | 16 KiB of shared memory, without a loop around | nothing |
+# | O where K lay | 16 KiB of shared memory, without a loop around | in a loop over blocks: a program less may fit |
 # | block shape | steps; idle tensor cores | programs that fit, if the budget is not computed first |
 # | three programs | idle tensor cores | what ran ahead with more stages |
 # | heavy first | the wait at the end | a block stored at the place of the program's number; the L2 cache |
@@ -1390,8 +1486,8 @@ flashlearn.check("tuned_backward", tuned_backward)
 # %% [markdown]
 # ### Journal
 #
-# *Two or three sentences for yourself in a month. Which prediction was furthest off, and what did you believe when you made
-# it? Which change would you try next, and what number would convince you to keep it? Double-click here and write.*
+# *Two or three sentences for yourself in a month. Which prediction was furthest off, and what did you believe when you
+# made it? Which change would you try next, and what number would convince you to keep it? Double-click here and write.*
 
 # %% [markdown]
 # ### What comes next
@@ -1400,8 +1496,8 @@ flashlearn.check("tuned_backward", tuned_backward)
 # multiply, and one tile's softmax during another's product. Triton does not let you express that; Gluon does. You
 # will write it in lesson 13.
 #
-# **Sources.** Splitting, exponents and the order of work: T. Dao, *FlashAttention-2*, ICLR 2024, sections 3.1 to 3.3; J. Shah
-# et al., *FlashAttention-3*, 2024, section 3, for what has to overlap. Throughputs: CUDA C++ Programming Guide; NVIDIA H100
-# data sheet. The copy engine's rules: CUDA Driver API, `cuTensorMapEncodeTiled`. Asynchronous copies and their groups: PTX
-# ISA, `cp.async.wait_group`. Longest first: R. Graham, SIAM Journal on Applied Mathematics 17, 1969. A ladder to read beside
-# this one: Triton's tutorial 06, *Fused Attention*, which uses `triton.autotune` too.
+# **Sources.** Splitting, exponents and the order of work: T. Dao, *FlashAttention-2*, ICLR 2024, sections 3.1 to 3.3;
+# J. Shah et al., *FlashAttention-3*, 2024, section 3, for what has to overlap. Throughputs: CUDA C++ Programming Guide;
+# NVIDIA H100 data sheet. The copy engine's rules: CUDA Driver API, `cuTensorMapEncodeTiled`. Asynchronous copies and
+# their groups: PTX ISA, `cp.async.wait_group`. Longest first: R. Graham, SIAM Journal on Applied Mathematics 17, 1969.
+# A ladder to read beside this one: Triton's tutorial 06, *Fused Attention*, which uses `triton.autotune` too.

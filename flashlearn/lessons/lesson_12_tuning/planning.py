@@ -44,6 +44,15 @@ def masked_tiles(first: Any, block_q: Any, block_k: Any, edge: Any, S: Any) -> t
     return tiles, whole + tiles * edge - end
 
 
+def fixed_share(pid: Any, programs: Any, blocks: Any, heads: Any) -> tuple[Any, Any]:
+    """(blocks of queries, tiles of keys) that program `pid` of a persistent kernel computes, causal.
+
+    Its blocks are every `programs`-th in the order of `program_to_tile`; block n visits n + 1 tiles.
+    """
+    numbers = range(pid, blocks * heads, programs)
+    return len(numbers), sum(program_to_tile(number, blocks, heads)[0] + 1 for number in numbers)
+
+
 def forward_budget(block_q: Any, block_k: Any, D: Any, size: Any, stages: Any, warps: Any) -> tuple[Any, Any]:
     """(bytes of shared memory, accumulators per thread) of a forward pass with wgmma.
 

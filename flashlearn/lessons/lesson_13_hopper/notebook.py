@@ -21,12 +21,12 @@
 #
 # **You need** lessons 05 and 06, and lesson 12 for what has to overlap. **No GPU is needed.** Without one, kernels
 # run in an interpreter, the *observer*: there no asynchronous operation has happened until it was waited for, and a
-# read that comes too early is reported with both lines. On a Hopper GPU (an H100, H200 or GH200) checks compile and
-# time the same kernels.
+# read that comes too early is reported, with its line and that of the operation that had not been waited for. On a
+# Hopper GPU (an H100, H200 or GH200) checks compile and time the same kernels.
 #
-# **It takes** eight sittings of about an hour, a ninth of two to three hours, and a project. The sittings are: 1
-# one tile; 2 layouts; 3 shared memory; 4 a ring; 5 products; 6 a producer and two consumers; 7 registers; 8
-# ping-pong, and a softmax during a product; 9 FlashAttention-3.
+# **It takes** nine sittings, eight of about an hour and the last of two to three hours, and then there is a project.
+# The sittings are: 1 one tile; 2 layouts; 3 shared memory; 4 a ring; 5 products; 6 a producer and two consumers; 7
+# registers; 8 ping-pong, and a softmax during a product; 9 FlashAttention-3.
 
 # %%
 import re
@@ -97,7 +97,7 @@ flashlearn.recall("13", answers)
 
 # %%
 h100 = GPUS["H100"]
-latency = 340e-9  # seconds for one load from HBM: lesson 05, section 2
+latency = 340e-9  # seconds for one load from HBM, as lesson 05 measured on an H200
 in_flight = h100.bandwidth * latency / h100.sms
 print(f"{in_flight / KIB:.1f} KiB on their way to each SM, all the time")
 print(f"{in_flight / 4 / 128:.0f} registers of each of 128 threads, of four bytes each")
@@ -108,8 +108,9 @@ slider(ring_pictures.under_way, tile=(4, 8, 16, 32))
 # %% [markdown]
 # <details><summary><b>What to notice</b></summary>
 #
-# - It is not much: a few tiles. But they must *always* be in flight, also while the program computes. A program that
-#   loads a tile, waits, computes, and loads the next one has nothing in flight while it computes.
+# - It is not much: a few tiles, or a small part of a thread's 255 registers. But they must *always* be in flight, also
+#   while the program computes. A program that loads a tile, waits, computes, and loads the next one has nothing in
+#   flight while it computes.
 # - That is what *asynchronous* means here: request a tile now, do something else, use it later.
 # - Registers are needed for accumulators. A copy can go to shared memory without passing through registers: since
 #   Ampere a few bytes for each thread that requests them (`cp.async`), on Hopper a whole tile requested by one
@@ -120,7 +121,7 @@ slider(ring_pictures.under_way, tile=(4, 8, 16, 32))
 # ### The copy engine
 #
 # A *descriptor* states once where a tensor is in memory, its shape, its strides, and the shape of a block (lesson 12,
-# section 5). The *tensor memory accelerator*, TMA, takes a descriptor and the coordinates of a block's first element,
+# section 4). The *tensor memory accelerator*, TMA, takes a descriptor and the coordinates of a block's first element,
 # and copies the block into shared memory. The part of the block outside the tensor is read as zero, and is not
 # written when the block is stored. One thread issues the request, and no thread computes addresses or masks (NVIDIA's
 # Hopper whitepaper has a section on it; PTX calls it `cp.async.bulk.tensor`).
@@ -199,7 +200,8 @@ told(lambda: forgetful_copy[(1,)](tiles_of(x, [64, 64]), tiles_of(y, [64, 64]), 
 #   GPU passes most of the time.
 # - The observer does not depend on luck. In its model a copy has delivered nothing until the program has waited for
 #   it. So the mistake shows in the first run, in any order of events, with both lines.
-# - It stops at the first fault. This kernel has another one, which you will see below.
+# - It stops at the first fault. This kernel has another one: it also ends without waiting for the copy *out*. The call
+#   for that comes next.
 #
 # </details>
 #
@@ -218,10 +220,14 @@ told(lambda: forgetful_copy[(1,)](tiles_of(x, [64, 64]), tiles_of(y, [64, 64]), 
 # The copy back needs no barrier: stores to global memory form groups, and `tma.store_wait(0)` waits until the engine
 # has *read* all of them from shared memory, so that this memory may be reused or freed.
 #
+# `mbarrier.invalidate(bar)` ends the use of a barrier: after it these eight bytes may hold something else. At the end
+# of a kernel it makes no difference, and most kernels of this lesson do without.
+#
 # ### Exercise: `tma_copy` · warm-up
 #
-# $x$ is `[M, N]` in any dtype; return a copy of it. Each program copies one tile. The allocations and the launcher
-# are given.
+# $x$ is `[M, N]` in fp32, fp16 or bf16; return a copy of it. Each program copies one tile. The allocations and the
+# launcher are given. (`tiles_of` makes a descriptor, `x_desc.block_type` has the block's shape and its size in bytes,
+# and coordinates count elements.)
 
 # %% exercise="tma_copy"
 # HINT: Both copies are asynchronous: they happen after the line that requests them. Which line may run only
@@ -259,13 +265,18 @@ flashlearn.check("tma_copy", tma_copy)
 # </details>
 
 # %% [markdown]
-# **Another question.** Which of the four changes above was right, and why?
+# **Another question.** Which of the four changes above was right, and why? And what are the other three reported for?
 #
 # <details><summary>Answer</summary>
 #
-# The copy before the `expect`. The phase cannot be complete before its one arrival, and `expect` is that arrival, so
-# it does not matter whether the bytes or the `expect` come first. Still, it is good style to expect first: then no
-# reader has to think about it.
+# Phase 1: a fresh barrier lets a wait for parity 1 through at once (sitting 4 says why), so the tile is copied out
+# while the copy in may still be writing it. 64 · 64 bytes: more bytes come than were expected, and the phase completes
+# before all of them have. Without `store_wait` the kernel ends, and gives its shared memory back, while the copy out
+# may still be reading it.
+#
+# Right is the copy before the `expect`. The phase cannot be complete before its one arrival, and `expect` is that
+# arrival, so it does not matter whether the bytes or the `expect` come first. Still, it is good style to expect first:
+# then no reader has to think about it.
 #
 # </details>
 
@@ -305,7 +316,7 @@ layout_pictures.held(BY_ROWS, (32, 64), mark=(5, 17))
 # - A warp holds four rows of the pattern, so row 5 is the second row of warp 1. A lane holds four columns, so column
 #   17 is with the fifth lane of its row: lane $1 \cdot 8 + 4 = 12$. It is the second of the four, so register 1.
 # - The answer was not computed from these rules but asked of Triton's compiler. It describes every layout by one
-#   element for each *bit* of a register's, lane's and warp's number: which bit moves you how many rows and columns
+#   displacement for each *bit* of a register's, lane's and warp's number: how many rows and columns that bit moves you
 #   (K. Zhou et al., *Linear Layouts*, 2025). `layouts.linear(BY_ROWS, (32, 64))` shows these.
 #
 # </details>
@@ -387,7 +398,8 @@ print("lanes still exchange" if needed["shfl"] + needed["st.shared"] else "no ex
 #
 # Two layouts are given by the hardware. `accumulator(N)` of the course's kernels is the one in which WGMMA leaves
 # the sums of a product (sitting 5): an `NVMMADistributedLayout`, each warp 16 rows of 64. `operand_a(layout)` is
-# the one in which it takes a left operand from registers: a `DotOperandLayout`. **Predict** which of these
+# the one in which it takes a left operand from registers, for a product whose sums have `layout`: a `DotOperandLayout`.
+# (The helpers fill in the arguments of both.) **Predict** which of these
 # conversions is the most expensive, and which costs nothing: from `BY_ROWS` to `BY_COLUMNS`; from `BY_ROWS` to an
 # accumulator; from an accumulator, in 16 bits, to a left operand.
 
@@ -441,8 +453,9 @@ for name, before, after in (
 #
 # <details><summary>Answer</summary>
 #
-# To `SliceLayout(1, accumulator(D))`. In both layouts a row is held by the same four lanes, so no element moves. But
-# Gluon compares layouts by name, not by what they say, so the line has to be there.
+# To `SliceLayout(1, accumulator(D))`. In both layouts a row is held by the same four lanes, so no element moves, as
+# `layouts.moved(gl.SliceLayout(1, accumulator(128)), gl.SliceLayout(1, accumulator(64)), (64,))` confirms. But Gluon
+# compares how layouts are written, not what they mean, so the line has to be there.
 #
 # </details>
 
@@ -451,9 +464,9 @@ for name, before, after in (
 #
 # *Sitting 3 of 9.* Shared memory has layouts too: `NVMMASharedLayout` says at which offset each element of a tile
 # is stored. It matters because of banks. A row of 64 numbers of 16 bits has 128 bytes, exactly one word in each of
-# the 32 banks (lesson 05, section 4). The tensor cores and the matrix loads read eight rows at a time, 16 bytes of
-# each (PTX ISA calls these 8 × 16 bytes a *core matrix*). **Predict**: in how many turns, if the rows are stored
-# one below the other?
+# the 32 banks (lesson 05, section 4). The tensor cores, and the instruction `ldmatrix`, read eight rows at a time, 16
+# bytes of each (PTX ISA calls these 8 × 16 bytes a *core matrix*). **Predict**: how many turns do the banks take for
+# that, if the rows are stored one below the other?
 
 # %%
 PLAIN = gl.NVMMASharedLayout(swizzle_byte_width=0, element_bitwidth=16, rank=2)
@@ -467,9 +480,9 @@ layout_pictures.swizzles({"rows of 128 bytes": PLAIN, "swizzled, 128 bytes": SWI
 # would have been. Eight pieces below each other are then in eight different groups of banks, and a row is still all
 # of them.
 #
-# In code it is an exclusive-or of three bits of the address with three others. From version 3.7 on, Triton can be asked
-# whether that is really what it does (for an older one the course applies the rule of the PTX ISA). And conflicts can be
-# counted:
+# In code it is an exclusive-or of three bits of the address with three others. The cell compares that with the offsets
+# that Triton's compiler gives from version 3.7 on (for an older one it applies the rule of the PTX ISA), and counts the
+# conflicts:
 
 # %%
 row, column = torch.meshgrid(torch.arange(64), torch.arange(64), indexing="ij")
@@ -488,7 +501,8 @@ for name, at in {"plain": plain, "swizzled": swizzled}.items():
 # Nobody has to do this arithmetic. The copy engine swizzles while it stores, WGMMA undoes it while it reads, and both
 # are told by the layout: in the *descriptor* for the one, in the *matrix descriptor* that the compiler makes for the
 # other. If you load a tile yourself, `tile.load(layout)` has the same arithmetic in its addresses. So the layout
-# belongs to the descriptor, and two helpers of the course make both at once:
+# belongs to the descriptor, and two helpers of the course make a descriptor with its layout, the widest swizzle that a
+# row of the block fits (`NVMMASharedLayout.get_default_for`):
 #
 # | helper | makes a descriptor of | blocks |
 # |---|---|---|
@@ -509,8 +523,13 @@ for made in (
     )
 
 # %% [markdown]
-# Rows 64 to 99 of the head, and then 28 rows of zeros: with four dimensions the engine knows where a head ends. As
-# one matrix of $B \cdot H \cdot S$ rows, the block would contain the beginning of the next head.
+# <details><summary>Answer</summary>
+#
+# The first row of the output is the matrix, the second K's descriptor. Its block holds rows 64 to 99 of the head, and
+# then 28 rows of zeros, as in lesson 12's `last_block_kernel`: with four dimensions the engine knows where a head ends.
+# As one matrix of $B \cdot H \cdot S$ rows, the block would contain the beginning of the next head.
+#
+# </details>
 #
 # ### What one instruction can copy
 #
@@ -533,29 +552,29 @@ print(f"of 64 × 128: column 63 of row 0 is element {halves[0, 63]}, column 64 i
 # <details><summary><b>What to notice</b></summary>
 #
 # - A row of 128 numbers of 16 bits is too long for one box: the compiler requests two, and in shared memory the tile
-#   is two tiles of 64 columns, one after the other. This is how K is stored at $D = 128$. Your code does not see it,
-#   and the number of bytes that the barrier expects is the same.
-# - The other limits are seen by you: strides and the address are multiples of 16 bytes (sitting 1), and a tile
-#   starts at a multiple of 1024 bytes of shared memory if it is swizzled over 128, so that the three bits of the
-#   row are bits of the address. Allocation takes care of that.
+#   is two tiles of 64 columns, one after the other: the last line says where column 64 begins. This is how K is stored
+#   at $D = 128$. Your code does not see it, and the number of bytes that the barrier expects is the same.
+# - Other limits concern you: strides and the address are multiples of 16 bytes (sitting 1). And a tile that is
+#   swizzled over 128 bytes begins at a multiple of 1024 bytes of shared memory, so that the row's three bits are bits
+#   of the address; `allocate_shared_memory` takes care of that.
 #
 # </details>
 #
-# **A question.** A slice of a swizzled tile, `tile.slice(8, 64, dim=1)`, begins 16 bytes into each row. Can the
-# engine copy into it?
+# **A question.** What would a swizzle over 64 bytes do to this tile? (`gl.NVMMASharedLayout(64, 16, rank=2)`: predict,
+# then count with `layouts.offsets` and `layouts.turns`.)
 #
 # <details><summary>Answer</summary>
 #
-# No. The exclusive-or uses bits of the *address*, so a box that does not begin where a swizzle's pattern does would
-# be stored in another order than the one in which it is read. Slice in whole rows of the pattern, or in whole
-# halves.
+# A box is at most 64 bytes wide then, so the tile is two boxes of 32 columns. Eight pieces below each other still take
+# one turn, but eight pieces beside each other, a whole row, take two. `get_default_for` avoids
+# that: it chooses the widest swizzle.
 #
 # </details>
 #
 # **Sources of sittings 2 and 3.** Layouts as maps of bits: K. Zhou et al., *Linear Layouts: Robust Code Generation of
 # Efficient Tensor Computation Using $\mathbb{F}_2$*, 2025. Layouts of operands and sums, core matrices and swizzles:
-# NVIDIA, PTX ISA, section "Asynchronous warpgroup level matrix instructions". Limits of boxes: NVIDIA, *CUDA Driver API*,
-# `cuTensorMapEncodeTiled`. Layouts in Gluon: Triton's Gluon tutorials.
+# NVIDIA, PTX ISA, section "Asynchronous warpgroup level matrix instructions". Limits of boxes: NVIDIA, *CUDA Driver
+# API*, `cuTensorMapEncodeTiled`. Layouts in Gluon: Triton's Gluon tutorials.
 
 # %% [markdown]
 # ## 4 · A ring of buffers
@@ -566,7 +585,7 @@ print(f"of 64 × 128: column 63 of row 0 is element {halves[0, 63]}, column 64 i
 
 # %%
 @gluon.jit
-def sums_of_one_slot(x_desc, y_ptr, tiles, TURNS: gl.constexpr):
+def sums_of_one_slot(x_desc, y_ptr, tiles, ALTERNATE: gl.constexpr):
     layout: gl.constexpr = gl.BlockedLayout([1, 4], [4, 8], [4, 1], [1, 0])
     rows: gl.constexpr = x_desc.block_type.shape[0]
     columns: gl.constexpr = x_desc.block_type.shape[1]
@@ -577,7 +596,7 @@ def sums_of_one_slot(x_desc, y_ptr, tiles, TURNS: gl.constexpr):
     for i in range(tiles):
         mbarrier.expect(full, x_desc.block_type.nbytes)
         tma.async_copy_global_to_shared(x_desc, [0, i * columns], full, tile)
-        mbarrier.wait(full, i % 2 if TURNS else 0)
+        mbarrier.wait(full, i % 2 if ALTERNATE else 0)
         total += gl.sum(tile.load(layout), axis=1)
     mbarrier.invalidate(full)
     gl.store(y_ptr + gl.arange(0, rows, layout=gl.SliceLayout(1, layout)), total)
@@ -586,7 +605,7 @@ def sums_of_one_slot(x_desc, y_ptr, tiles, TURNS: gl.constexpr):
 x = torch.randn(32, 16 * 64)
 y = torch.empty(32)
 with observing() as (session, _):
-    sums_of_one_slot[(1,)](tiles_of(x, [32, 64]), y, 16, TURNS=True, num_warps=4)
+    sums_of_one_slot[(1,)](tiles_of(x, [32, 64]), y, 16, ALTERNATE=True, num_warps=4)
 torch.testing.assert_close(y, x.sum(1), atol=1e-4, rtol=1e-4)
 
 trace = session.observation().timeline
@@ -604,7 +623,7 @@ print(f"{cycles:.0f} cycles, of which {waited:.0f} in mbarrier.wait: {waited / c
 # %%
 def one_slot_at_a_time(x: Tensor) -> Tensor:
     y = torch.empty(32)
-    sums_of_one_slot[(1,)](tiles_of(x, [32, 64]), y, x.shape[1] // 64, TURNS=True, num_warps=4)
+    sums_of_one_slot[(1,)](tiles_of(x, [32, 64]), y, x.shape[1] // 64, ALTERNATE=True, num_warps=4)
     return y
 
 
@@ -617,7 +636,7 @@ pictures.timeline(one_slot_at_a_time, x[:, : 6 * 64])
 # What if the kernel always waits for phase 0? **Predict**: a deadlock, wrong numbers, or neither? At which tile?
 
 # %%
-told(lambda: sums_of_one_slot[(1,)](tiles_of(x, [32, 64]), y, 16, TURNS=False, num_warps=4))
+told(lambda: sums_of_one_slot[(1,)](tiles_of(x, [32, 64]), y, 16, ALTERNATE=False, num_warps=4))
 
 # %% [markdown]
 # The barrier itself knows only whether its current phase is even or odd. Its whole behaviour fits into a few lines of
@@ -682,15 +701,16 @@ slider(ring_pictures.turns, {"stages": 3}, stages=(2, 3, 4))
 
 # %% [markdown]
 # When may a slot be filled again? When its tile has been read, that is, when its values are in registers. Here that
-# follows from the program's own order, so it is enough to request the copy in a line after the load. If tile $i$ is
-# read in step $i$, and step $i$ begins by requesting a tile, the free slot is that of tile $i-1$. So step $i$
-# requests tile $i + \text{STAGES} - 1$, and the first $\text{STAGES} - 1$ tiles are requested before the loop.
+# follows from the program's own order, so it is enough to request the copy in a line after the load. Suppose that tile
+# $i$ is read in step $i$, and that step $i$ *begins* by requesting a tile. **Which slot is free at that time, which
+# tile belongs there, and how many tiles must have been requested before the loop?** Write it down for three slots.
 #
 # ### Exercise: `tma_ring` · core
 #
-# $x$ is `[M, N]` in any dtype; return the sum of each row in fp32. A program owns 32 rows; the ring has `STAGES`
-# slots. There may be fewer tiles than slots, and every requested copy must be waited for: `expect` and the copies
-# take a condition, `pred=`.
+# $x$ is `[M, N]` in fp32, fp16 or bf16; return the sum of each row, added in fp32 (so convert a tile first). A program
+# owns 32 rows; the ring has `STAGES` slots. There may be fewer tiles than slots, and every requested copy must be
+# waited for: `expect` and the copies take a condition, `pred=`. (`num_warps` among the kernel's parameters is the
+# option of the launch.)
 
 # %% exercise="tma_ring"
 # HINT: Write down for STAGES = 3 and tiles 0 … 6: the slot of each tile, and how often that slot has been
@@ -715,7 +735,8 @@ flashlearn.check("tma_ring", tma_ring)
 
 # %% [markdown]
 # **Predict**: by which factor does the model's time fall from one slot to two, three, four, eight? Two numbers
-# decide: the copy of a tile takes 600 cycles of latency plus 128 cycles for 8192 bytes at 64 per cycle; adding it
+# decide: in the model the copy of a tile takes 600 cycles of latency plus 128 cycles for 8192 bytes at 64 per cycle
+# (round figures: HBM's latency above is some 600 cycles, and 64 bytes per cycle is what L2 can give an SM); adding it
 # takes some time as well.
 
 # %%
@@ -738,7 +759,7 @@ pictures.timeline(ring, x[:, : 8 * 64])
 #
 # - Latency does not become shorter, but it is shared: with $n$ slots, up to $n - 1$ tiles are in flight at a time.
 # - The gain ends where the copy engine or the additions are busy all the time. Beyond that, more slots only take
-#   shared memory: 8 KiB each, of 227.
+#   shared memory: 8 KiB each, of the 227 that a program may have on an H100.
 # - One slot is never in flight, because it is being read. That is the cost of requesting and reading in the same
 #   step.
 #
@@ -786,10 +807,10 @@ pictures.timeline(ring, x[:, : 8 * 64])
 ring_pictures.operands()
 
 # %% [markdown]
-# What does it take to keep the tensor cores busy? An SM performs 4096 operations per cycle in bf16 (989 TFLOP/s over
-# 132 SMs at 1.83 GHz), counting a multiplication and an addition as two. **Predict**: how many cycles does a step
-# take that multiplies $128 \times 64$ by $64 \times 128$; how many bytes must arrive in that time; and what changes
-# with a tile of $128 \times 256$?
+# What does it take to keep the tensor cores busy? An SM of an H100 performs 4096 operations per cycle in bf16 (989
+# TFLOP/s over 132 SMs at 1.83 GHz), counting a multiplication and an addition as two. **Predict**: how many cycles does
+# a step take that multiplies $128 \times 64$ by $64 \times 128$; how many bytes must arrive in that time; and what
+# changes with a tile of $128 \times 256$?
 
 # %%
 for block_m, block_n, block_k in ((64, 64, 64), (128, 128, 64), (128, 256, 64)):
@@ -831,7 +852,7 @@ def one_product(a_desc, b_desc, c_desc, LEAVE_OUT: gl.constexpr):
         acc = warpgroup_mma_wait(0, deps=[acc])  # at most 0 products are left under way
     c.store(acc.to(c_desc.dtype))
     if LEAVE_OUT != "the fence":
-        fence_async_shared()  # ordinary stores are shown to what is asynchronous
+        fence_async_shared()  # what ordinary stores wrote becomes visible to the copy engine
     tma.async_copy_shared_to_global(c_desc, [0, 0], c)
     tma.store_wait(0)
 
@@ -868,7 +889,7 @@ for line in ("the wait for the tiles", "the wait for the product", "the fence"):
 #   TMA to WGMMA no fence is needed: both use the async proxy, and the barrier orders them. So by the rule a fence is
 #   needed exactly once here, after `c.store`.
 # - A product that has not been waited for is still reading its *operands*: refilling their slot would change what it
-#   multiplies.
+#   multiplies. (A left operand in registers is a value of your program: you can make a new one, but not overwrite it.)
 #
 # </details>
 #
@@ -890,7 +911,7 @@ for line in ("the fence", "the wait for the tiles", "the wait for the product"):
         same = written.names(compiled(line)) == complete
         print(f"without {line}: {'the same instructions' if same else 'other instructions'}")
     except triton.CompilationError as refused:
-        print(f"without {line}: the compiler refuses line {refused.node.lineno}")
+        print(f"without {line}: refused, {refused.__cause__ or refused.error_message}")
 
 # %%
 for instruction, line in written.by_line(
@@ -901,10 +922,10 @@ for instruction, line in written.by_line(
 # %% [markdown]
 # <details><summary><b>What to notice</b></summary>
 #
-# - Without your fence the code is the same: this version of the compiler puts `fence.proxy.async` between a store and
-#   a copy that reads it, if it sees both in one partition, and a barrier of all threads after it. So on this GPU,
-#   with this compiler, the omission would not be noticed. The rule is the language's, the help is the compiler's, and
-#   in CUDA you are alone. Write the fence.
+# - Without your fence the code is the same (the first cell says whether that holds for the version that you have): the
+#   compiler puts `fence.proxy.async` between a store and a copy that reads it, if it sees both in one partition, and a
+#   barrier of all threads after it. So the omission would not be noticed. The rule is the language's, the help is the
+#   compiler's, and in CUDA you are alone. Write the fence.
 # - Nobody replaces a wait. Without the one for the tiles the code is another, and wrong. Without the one for the
 #   product there is no code: the promise has a type of its own, which cannot be stored.
 # - One `warpgroup_mma` is several instructions, one for each 16 numbers of $K$. `wgmma.fence` before the first one
@@ -927,9 +948,9 @@ for instruction, line in written.by_line(
 # ### Exercise: `wgmma_matmul` · core
 #
 # $a$ is `[M, K]` and $b$ `[K, N]` in fp16 or bf16; sums are in fp32, and the result has the dtype of $a$. A program
-# owns a tile of $128 \times 128$; it has eight warps, that is, two warpgroups that share all the work. Leave one
-# product in flight. The given lines before the loop have requested the first tiles: continue from there.
-# A $K$ that is not a multiple of the tile needs no special care: TMA delivers zeros beyond the tensor.
+# owns a tile of $128 \times 128$; it has eight warps, that is, two warpgroups that share all the work. Before the loop
+# the first tiles have to be requested: how many? In the loop leave one product in flight; after it none, before the
+# sums are stored. A $K$ that is not a multiple of the tile needs no special care: TMA delivers zeros beyond the tensor.
 
 # %% exercise="wgmma_matmul"
 # HINT: A WGMMA reads both tiles from shared memory while your warps continue. Which line may overwrite
@@ -961,7 +982,7 @@ a, b = torch.randn(128, 6 * 64).bfloat16(), torch.randn(6 * 64, 128).bfloat16()
 pictures.timeline(multiplied, a, b)
 
 # %% [markdown]
-# The lane at the bottom, the tensor cores', is the important one. **Predict** for rings of three, four and five
+# The row at the bottom, the tensor cores', is the important one. **Predict** for rings of three, four and five
 # slots, and 16 steps of $K$: what share of the time are the tensor cores multiplying? What keeps them from
 # multiplying all the time?
 
@@ -1032,8 +1053,9 @@ assert by_slots[4] < by_slots[3]
 # but fetch, and two warpgroups do nothing but multiply. (CUTLASS has such kernels under the name of warp-specialised
 # pipelines; FlashAttention-3 is another one, section 3.1 of its paper.)
 #
-# Why is *one* warp enough to fetch for 256 threads? **Predict** how many instructions the producer needs for a step,
-# and how many cycles the consumers need for the same step, with a tile of $128 \times 256$ and steps of 64.
+# Why is *one* warp enough to fetch for 256 threads? **Predict** whether the producer needs tens, hundreds or thousands
+# of instructions for a step, and how many cycles the consumers need for the same step, with a tile of $128 \times 256$
+# and steps of 64.
 
 # %%
 step = 2 * 128 * 256 * 64 / timeline.TENSOR_OPERATIONS
@@ -1067,8 +1089,9 @@ for name, times in rounds["produce"].items():
 #
 # Here is the smallest pair: a producer that copies tiles into *one* slot, and one consumer that adds them.
 # `gl.warp_specialize` takes a list of functions with their arguments: the first runs in the program's own warps, the
-# others in warps of their own. Further arguments give the number of these warps, and their registers (sitting 7).
-# When the call returns, all of the functions have finished.
+# others in warps of their own. Further arguments give the number of these warps, and their registers (sitting 7), so
+# both lists have one entry fewer than there are functions. Such a group of warps with a function is called a
+# *partition*. When the call returns, all of the functions have finished.
 
 
 # %%
@@ -1142,7 +1165,8 @@ told(lambda: sums_by_two[(1,)](tiles_of(x, [32, 64]), y, 5, AHEAD=0, num_warps=4
 #
 # This is the matrix product again, with a tile of $128 \times 256$: each of two consumers owns 64 rows of it, and
 # both read the same tile of $b$. Three parts are missing: the producer's loop, the consumer's loop, and the counts of
-# the barriers. Leave one product in flight.
+# the barriers. Leave one product in flight in the loop, and none after it: the line for that is yours too. The slot of
+# the last product need not be reported, since nobody waits for it any more. (`mbarrier.arrive` takes `pred=` as well.)
 #
 # `a` holds two tiles for each slot, one per consumer: `a.index(2 * slot + consumer)`.
 
@@ -1203,6 +1227,15 @@ print(timings.table(measured, "product"))
 # %% [markdown]
 # Break it, and predict which partition the report names: report the slot of *this* step as empty; let `empty` count
 # 1; leave out the report of the empty slot; let the consumers start with the other parity.
+#
+# <details><summary>Answer</summary>
+#
+# The producer in the first two: it copies into a slot that a product of the first consumer may still be reading, or
+# that the second consumer has not read yet. All three in the third: the consumers wait for a tile, and the producer for
+# a report that nobody makes. A consumer in the last: its first wait returns at once, and it multiplies what has not
+# arrived.
+#
+# </details>
 #
 # **A question.** Why three slots, and not four as before?
 #
@@ -1276,6 +1309,10 @@ for (where, instruction), times in sorted(named.items()):
 # with its own barrier. Two programs that own different queries of one head need the same K and V. With multicast
 # each requests half of the tiles, and L2 delivers half of the bytes.
 #
+# (PTX calls a program a *CTA*. `allocate_mbarrier` allocates a barrier in each program of the cluster, `nbytes_per_cta`
+# is what arrives in one of them, and `cga_layout` says how a tile is divided among the programs: `[[0, 0]]` gives the
+# whole tile to both.)
+#
 # Now a barrier has to be initialised before a copy that *another* program requested reports to it. No compiler sees
 # that: the fence is yours. **Predict** which instructions change with `MULTICAST`, and which with `TOGETHER`.
 
@@ -1307,12 +1344,9 @@ def cluster_of_two(multicast: bool, together: bool) -> str:
 if hasattr(mbarrier, "sync_cluster_init"):
     for multicast, together in ((False, True), (True, True), (True, False)):
         print(f"multicast {multicast}, together {together}:")
-        for one in written.instructions(cluster_of_two(multicast, together)):
-            if (
-                re.search(r"cluster|mbarrier_init|bulk\.tensor.*complete_tx", one.text)
-                and "mov" not in one.name
-            ):
-                print("   ", one.name)
+        for name in written.names(cluster_of_two(multicast, together)):
+            if re.search(r"cluster|mbarrier_init|complete_tx", name):
+                print("   ", name)
 else:
     print(f"Gluon of Triton {triton.__version__} has no clusters; 3.7.1 has.")
 
@@ -1329,10 +1363,12 @@ else:
 # </details>
 
 # %% [markdown]
-# **Sources of sittings 1 and 4 to 6.** Barriers, phases, bulk copies, proxies, `wgmma`: NVIDIA, PTX ISA, sections "mbarrier", "cp.async.bulk.tensor",
-# "Async proxy" and "Asynchronous warpgroup level matrix instructions". The copy engine and thread block's asynchrony: NVIDIA, *H100 Tensor Core GPU
-# Architecture*, 2022. Producers and consumers with full and empty barriers: NVIDIA, CUTLASS, documents on pipelines and on efficient GEMM; J. Shah et al.,
-# *FlashAttention-3*, 2024, section 3.1. Gluon: Triton's Gluon tutorials. Bytes on their way: J. Little, *Operations Research* 9, 1961.
+# **Sources of sittings 1 and 4 to 6.** Barriers, phases, bulk copies, proxies, `wgmma`: NVIDIA, PTX ISA, sections
+# "mbarrier", "cp.async.bulk.tensor", "Async proxy" and "Asynchronous warpgroup level matrix instructions". The copy
+# engine, and what else is asynchronous: NVIDIA, *H100 Tensor Core GPU Architecture*, 2022. Producers and consumers with
+# full and empty barriers: NVIDIA, CUTLASS, documents on pipelines and on efficient GEMM; J. Shah et al.,
+# *FlashAttention-3*, 2024, section 3.1. Gluon: Triton's Gluon tutorials. Bytes on their way: J. Little, *Operations
+# Research* 9, 1961.
 
 # %% [markdown]
 # ## 7 · Moving registers
@@ -1352,9 +1388,14 @@ for D in (64, 128):
     print(f"D {D:3}: {sums} for O, {scores} for S, {p} for P: {sums + scores + p}")
 
 # %% [markdown]
-# That makes 160 of 168, which leaves little room for the maximum and the sum of a row, for addresses, and for P in
-# fp32 before it is rounded. What does not fit is spilled to memory. The producer also has 168 registers per thread,
-# but needs only a few: the addresses of some barriers and a counter.
+# <details><summary><b>What to notice</b></summary>
+#
+# - At $D = 128$ that leaves little room for the maximum and the sum of a row, for addresses, and for P in fp32 before
+#   it is rounded. What does not fit is spilled to memory.
+# - The producer also has that many registers per thread, but needs only a few: the addresses of some barriers and a
+#   counter.
+#
+# </details>
 #
 # ### Move them yourself
 #
@@ -1369,8 +1410,8 @@ shares = (168, 168)  # of the second consumer and of the producer, in steps of 8
 
 def spills(second: int, producer: int) -> str:
     first = 3 * each - second - producer
-    said = forward_variants.spilled((second, producer), D=128)
-    return f"{first:3} and {second:3} for the consumers, {producer:3} for the producer: {said} bytes spilled"
+    lost = forward_variants.spilled((second, producer), D=128)
+    return f"{first:3} and {second:3} for the consumers, {producer:3} for the producer: {lost} bytes spilled"
 
 
 print(spills(*shares))
@@ -1378,8 +1419,8 @@ print(spills(*shares))
 # %% [markdown]
 # <details><summary><b>Some other shares</b></summary>
 #
-# The next cell tries a few. The consumers need more than a third of the registers, but not all of the 240: this
-# kernel leaves a margin. A kernel with the mask in a loop of its own, Q of the next tile, and turns uses the margin.
+# The next cell tries a few. The consumers need more than a third of the registers, but this kernel leaves a margin
+# below 240.
 #
 # </details>
 
@@ -1416,8 +1457,8 @@ print("between the partitions:", ", ".join(f"{times} × {move}" for move, times 
 # %% [markdown]
 # <details><summary><b>What to notice</b></summary>
 #
-# - Each partition sets its share where it begins: 240 in both consumers (one of them is the program's own first
-#   warps, and comes down from 256), 24 in the producer.
+# - Each partition sets its share where it begins: 240 in both consumers, 24 in the producer. One consumer goes *down*
+#   to 240, the one in the program's own first warps: it had more before, and among the others there is an `inc 256`.
 # - The others stand between the partitions: warps that wait for work have a share too, and so have the three warps
 #   that fill up the producer's warpgroup. These figures are the compiler's own, and you need not know them.
 # - The producer has one warp, but uses the registers of four, since registers are moved by whole warpgroups: $128
@@ -1570,7 +1611,7 @@ def two_consumers(q_desc, k_desc, y_ptr, steps, PASS: gl.constexpr, FIRST: gl.co
             (exponentials_of_scores, (q, k, loaded, turns, y_ptr, steps, 1, PASS, FIRST)),
         ],
         [4],
-        [232],
+        [232],  # any number that leaves enough for the first will do here
     )
 
 
@@ -1592,8 +1633,8 @@ pictures.timeline(sums_of_exponentials, few_queries, some_keys, turn="never")
 # these. While one of the two units works, the other one rests.
 #
 # With turns there is a first consumer. Nobody has arrived on either barrier yet; `FIRST` has the parity with which
-# each consumer waits for the first time. **Predict** what happens with `(0, 0)`; then find the parities with which
-# consumer 0 begins.
+# each consumer waits for the first time; from then on it alternates. **Predict** what happens with `(0, 0)`; then find
+# the parities with which consumer 0 begins.
 
 # %%
 first = (0, 0)  # the parities with which consumers 0 and 1 wait for their first turn
@@ -1658,8 +1699,8 @@ print(timings.table(measured, *(f"turns, S {S}, D {D}" for S, D in timings.TURNS
 # %% [markdown]
 # <details><summary><b>What to notice</b></summary>
 #
-# - Turns have a cost too: two waits and two arrivals per block, and a consumer that is ready but has to wait for the
-#   other. The package's kernel takes turns where there are few keys, and does not where there are many
+# - Turns have a cost too: each consumer waits and arrives once more per block, and one that is ready may have to wait
+#   for the other. The package's kernel takes turns where there are few keys, and does not where there are many
 #   (`forward_cut`); that was decided by trying both on an H200.
 # - For their own kernel the authors of FlashAttention-3 report, on an H100 with $D = 128$ in fp16, that ping-pong
 #   raised it from 570 to between 620 and 640 TFLOP/s (section 3.1).
@@ -1672,7 +1713,7 @@ print(timings.table(measured, *(f"turns, S {S}, D {D}" for S, D in timings.TURNS
 # of block $i - 1$ can run: it needs nothing from block $i$. So issue both products together, wait until only *one* is
 # in flight, which is the newer one, and compute the exponentials meanwhile:
 #
-# | in step $i$ | the tensor core | the consumer's lanes |
+# | part of step $i$ | the tensor cores | the consumer's lanes |
 # |---|---|---|
 # | 1 | $S_i = Q K_i^\top$ | waits |
 # | 2 | $O \mathrel{+}= P_{i-1} V_{i-1}$ | softmax of $S_i$: $m$, $P_i$, $\ell$ |
@@ -1683,10 +1724,11 @@ print(timings.table(measured, *(f"turns, S {S}, D {D}" for S, D in timings.TURNS
 #
 # <details><summary>Answer</summary>
 #
-# Each block's share lacks one factor, that of the step in which it was added: right only where the maximum no longer
-# rises. So the rescaling must come after the wait for that product. If `acc` is used while the product is in flight,
-# the observer reports it. But the lines can also be in an order that violates no rule of asynchronous operations and
-# still gives wrong numbers. The check knows that mistake.
+# $P_{i-1} V_{i-1}$ is relative to $m_{i-1}$. If it is added to an $O$ that is relative to $m_i$ already, it lacks the
+# factor $2^{m_{i-1} - m_i}$, and so does every block's share: right only where the maximum no longer rises. So the
+# rescaling must come after the wait for that product. If `acc` is used while the product is in flight, the observer
+# reports it. But the lines can also be in an order that violates no rule of asynchronous operations and still gives
+# wrong numbers. The check knows that mistake.
 #
 # </details>
 
@@ -1717,7 +1759,7 @@ print(timings.table(measured, *(f"turns, S {S}, D {D}" for S, D in timings.TURNS
 # it takes in place of one `ex2`.
 
 # %%
-POLYNOMIAL = exponential.coefficients(3)
+POLYNOMIAL = exponential.coefficients(3)  # the coefficient of f³ first
 
 
 @gluon.jit
@@ -1804,10 +1846,14 @@ for degree in (3, 5):
 #
 # $Q$ `[B, H, S_q, D]`, $K$ and $V$ `[B, H_k, S_k, D]` in fp16 or bf16, with any strides, $D$ 64 or 128, $H_k$ a
 # divisor of $H$; causal (aligned bottom-right) or not; $\alpha$ of either sign. Return $O$, and LSE in fp32 (natural
-# logarithm). Four parts are missing: the producer, the softmax in base 2 (lesson 12, section 3), the consumer with a
-# softmax during a product, and the barriers and partitions. Beyond the last key a descriptor reads zeros, and a score
-# of 0 is not a masked score: you have to mask these keys. Begin without overlap if you like, and add it when the
-# check passes.
+# logarithm); a query that sees nothing has $O = 0$ and LSE $= -\infty$. Four parts are missing: the producer, the
+# softmax in base 2 (lesson 12, section 2), the consumer with a softmax during a product, and the barriers and
+# partitions. Beyond the last key a descriptor reads zeros, and a score of 0 is not a masked score: you have to mask
+# these keys. Begin without overlap if you like, and add it when the check passes.
+#
+# Two details. The tiles have the shape of the descriptor's block, `[1, 1, rows, D]`: `k.index(slot).reshape([BLOCK_K,
+# D])` is a matrix, as is done for `q`, and `permute` comes after that. And a kernel sees a number of the module only as
+# `gl.constexpr`, as `ROWS` is; others, such as $\ln 2$, are written out.
 
 # %% exercise="fa3_forward"
 # HINT: Take your specialised_matmul. The producer copies K and V instead of a and b, each in a ring of its
@@ -1867,9 +1913,9 @@ assert overlapped < in_order
 
 # %% [markdown]
 # **Break it**, and predict which partition the report names, and for what: wait for $V$ with the phase of block $i$;
-# report $V$'s slot before the second wait; convert $P$ without `convert_layout`; rescale `acc` before its wait; leave
-# `log2 e` out of the launcher. And one change is *right*, although it looks wrong: report $K$'s slot directly after
-# the line that issues $S_i$, before any wait.
+# report $V$'s slot before the second wait; make $P$ by `p32.to(…)` alone, without `convert_layout`; rescale `acc`
+# before its wait; leave `log2 e` out of the launcher. And one change is *right*, although it looks wrong: report $K$'s
+# slot directly after the line that issues $S_i$, before any wait.
 #
 # <details><summary>Why is the last one right, and should you do it?</summary>
 #
@@ -1911,13 +1957,14 @@ print(f"the kernel of this sitting takes {slower:.2f} times as long as lesson 12
 #   load the next tile's $Q$ and $K$ while the consumers finish the current one. Under a causal mask a counter in
 #   memory says which tile is next, the longest first.
 # - It has two loops, one of them without any mask.
-# - In that loop the exponential of a score costs one multiply-add and one `ex2`. These are the lines:
+# - It has two consumers or three, with or without turns, as `forward_cut` decides.
+# - In the loop without a mask the exponential of a score costs one multiply-add and one `ex2`. These are the lines (for
+#   a positive scale):
 #
 # ```python
 # m_new = gl.maximum(m_i, gl.max(s, axis=1) * scale)
 # p = gl.exp2(s * scale - m_new[:, None])
 # ```
-# - It has two consumers or three, with or without turns, as `forward_cut` decides.
 #
 # **Stretch, ungraded.** Add one of these to your kernel, and predict its share of the difference before you measure
 # it. The second is the easiest: give `softmax_step` a constant `MASKED`, and split the loop where the last whole
@@ -1976,18 +2023,50 @@ for D in (64, 128):
 #   of 64 queries, $Q$ and $dO$, through a ring of two slots (`full`, `empty`), as in sitting 6.
 # - A consumer waits for a block, issues $S^\top$ and $dP^\top$ together, and computes the exponentials of the first
 #   during the second.
-# - $P^\top$ is 0 where the key or the query does not exist, or the causal mask hides it. `lse` already contains
-#   $+\infty$ for queries that see nothing.
+# - $P^\top$ is 0 where the key does not exist, or the causal mask hides it: these two are yours. `lse` already contains
+#   $+\infty$ for queries that see nothing, and where there is no query, so there it is 0 by itself.
+# - $dS^\top$ goes to `ds_tile` by an ordinary store, and tensor cores read it: what has to come between the two? (It
+#   may be overwritten in the next block, as its product has been waited for by then.)
 # - Three products follow, with one wait for all of them; then the slot is empty, and the copy engine adds $dQ$ from
 #   `dq_tile` to memory during the next block's products.
 # - Alpha is a factor in the exponent, and $dQ$ and $dK$ are multiplied by it once at the end. Everything is in base
 #   2: $e^x = 2^{x \log_2 e}$.
 #
+# One call is new. `async_add_shared_to_global(desc, coordinates, tile)` (a helper of the course, since Gluon has no
+# name for it) asks the copy engine to *add* a tile to the block at these coordinates. It is used like
+# `tma.async_copy_shared_to_global`: it reads the tile later than the line says, it belongs to the same groups, and
+# `tma.store_wait` waits for both. **Predict** what `y` is after this kernel, and what the observer says if the tile is
+# overwritten between the two additions without a wait.
+
+# %%
+from flashlearn.kernels.gluon.tma_add import async_add_shared_to_global
+
+
+@gluon.jit
+def add_two_tiles(y_desc, WAIT: gl.constexpr):
+    layout: gl.constexpr = gl.BlockedLayout([1, 4], [4, 8], [4, 1], [1, 0])
+    tile = gl.allocate_shared_memory(y_desc.dtype, y_desc.block_type.shape, y_desc.layout)
+    for value in gl.static_range(1, 3):
+        if WAIT:
+            tma.store_wait(0)
+        tile.store(gl.full([32, 32], value, gl.float32, layout))
+        fence_async_shared()
+        async_add_shared_to_global(y_desc, [0, 0], tile)
+    tma.store_wait(0)
+
+
+y = torch.full((32, 32), 10.0)
+for wait in (True, False):
+    told(lambda wait=wait: add_two_tiles[(1,)](tiles_of(y, [32, 32]), WAIT=wait, num_warps=4))
+    if wait:
+        print("every element of y is", y.unique().tolist())
+
+# %% [markdown]
 # ### Exercise: `fa3_backward` · stretch
 #
-# Three parts are missing: the producer, the tiles $P^\top$ and $dS^\top$, and the products that use them. Fill them
-# in from the top. Until all three are there the check says what remains to be done; after that the observer reports
-# accesses that were not waited for, with their lines.
+# $K$ and $V$ have as many heads as $Q$ here. Three parts are missing: the producer, the tiles $P^\top$ and $dS^\top$,
+# and the products that use them. Fill them in from the top. Until all three are there the check says what remains to be
+# done; after that the observer reports accesses that were not waited for, with their lines.
 
 # %% exercise="fa3_backward"
 # HINT: Write down the five products with the shapes of their operands, keys as rows wherever you can
@@ -2034,7 +2113,7 @@ flashlearn.check("fa3_backward", fa3_backward)
 # flashlearn.hint("fa3_backward")
 
 # %% [markdown]
-# Now look at its timeline: one program's keys and eight blocks of queries. **Predict** two things: which lane is idle
+# Now look at its timeline: one program's keys and eight blocks of queries. **Predict** two things: which row is idle
 # most often, and what the consumers wait for most, the copies or their products?
 
 # %%
@@ -2139,8 +2218,10 @@ print(timings.table(measured, "backward"))
 #
 # </details>
 #
-# **Sources.** Five products, and a program that owns keys: T. Dao, *FlashAttention-2*, 2023, algorithm 2. Keys as rows, the exchange of $dS$, $dQ$ added by the copy engine: J. Shah et al.,
-# *FlashAttention-3*, 2024, section 3 and appendix B.1, and the kernels published with it. Layouts of operands in registers: NVIDIA, PTX ISA, section "Asynchronous warpgroup level matrix instructions".
+# **Sources.** Five products, and a program that owns keys: T. Dao, *FlashAttention-2*, 2023, algorithm 2. Keys as rows,
+# the exchange of $dS$, $dQ$ added by the copy engine: J. Shah et al., *FlashAttention-3*, 2024, section 3 and appendix
+# B.1, and the kernels published with it. Layouts of operands in registers: NVIDIA, PTX ISA, section "Asynchronous
+# warpgroup level matrix instructions".
 
 # %% [markdown]
 # ## What you can do now
@@ -2177,7 +2258,7 @@ print(timings.table(measured, "backward"))
 # <details><summary>Answer</summary>
 #
 # Because a step takes longer. Two consumers work on a block of 128 keys for more than a thousand cycles of the model,
-# including a softmax; a copy takes less. Look at the producer's lane in the timeline: it waits for `empty`.
+# including a softmax; a copy takes less. Look at the producer's row in the timeline: it waits for `empty`.
 #
 # </details>
 
@@ -2193,6 +2274,9 @@ print(timings.table(measured, "backward"))
 # Lesson 14 is about numbers of eight bits. The tensor cores compute twice as many products per cycle with them; the
 # lesson shows which layouts they require, and what eight bits do to the result.
 #
-# **Sources of sittings 7 to 9.** Registers, `setmaxnreg`, `ex2`, layouts of operands: NVIDIA, PTX ISA. Throughputs: NVIDIA, *CUDA C++ Programming Guide*, arithmetic instructions; *H100 Tensor Core GPU data sheet*, halved
-# where it counts sparsity. Ping-pong, a softmax under a product, and the count of exponentials: J. Shah, G. Bikshandi, Y. Zhang, V. Thakkar, P. Ramani, T. Dao, *FlashAttention-3*, 2024, sections 3.1 and 3.2. Online softmax and the
-# order of loops: T. Dao, *FlashAttention-2*, 2023. Persistent programs and turns of consumers: NVIDIA, CUTLASS, its warp-specialised ping-pong kernels.
+# **Sources of sittings 7 to 9.** Registers, `setmaxnreg`, `ex2`, layouts of operands: NVIDIA, PTX ISA. Throughputs:
+# NVIDIA, *CUDA C++ Programming Guide*, arithmetic instructions; *H100 Tensor Core GPU data sheet*, halved where it
+# counts sparsity. Ping-pong, a softmax under a product, and the count of exponentials: J. Shah, G. Bikshandi, Y. Zhang,
+# V. Thakkar, P. Ramani, T. Dao, *FlashAttention-3*, 2024, sections 3.1 and 3.2. Online softmax and the order of loops:
+# T. Dao, *FlashAttention-2*, 2023. Persistent programs and turns of consumers: NVIDIA, CUTLASS, its warp-specialised
+# ping-pong kernels.

@@ -1,4 +1,4 @@
-"""Pictures of sittings 1 to 4: what is on its way, a ring's slots and phases, who holds what of a product."""
+"""Pictures of sittings 1, 4 and 5: what is on its way, slots and phases of a ring, operands of a product."""
 
 from __future__ import annotations
 

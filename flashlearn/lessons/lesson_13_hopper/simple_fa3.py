@@ -109,7 +109,7 @@ def attend(
     nothing = gl.zeros([ROWS, BLOCK_K], gl.float32, layout=scores)
     q = q_tiles.index(CONSUMER).reshape([ROWS, D])
     ### BEGIN SOLUTION
-    # STUB: gl.static_assert(False, "TODO fa3_forward: S of the first block, then S of one block and P V of")
+    # STUB: gl.static_assert(False, "TODO fa3_forward: S of block 0; then S of block i with P V of i - 1")
     mbarrier.wait(q_full.index(0), 0)
     mbarrier.wait(k_full.index(0), 0)
     k = k_ring.index(0).reshape([BLOCK_K, D])

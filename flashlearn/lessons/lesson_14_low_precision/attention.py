@@ -143,7 +143,7 @@ def launch(D: int, launcher: Callable[..., object] = fp8_forward) -> Launch:
     return session.launches[-1]
 
 
-def needs(D: int) -> Budget:
-    """Registers, spills and operands of the package's kernel on an H100."""
-    (made,) = compiler.compile_launch(launch(D), targets=(90,))
+def needs(D: int, target: int = 90) -> Budget:
+    """Registers, spills and operands of the package's kernel on an H100, or another GPU's `target`."""
+    (made,) = compiler.compile_launch(launch(D), targets=(target,))
     return made

@@ -113,7 +113,8 @@ pictures.relative_errors()
 # - Within one power of two all steps are equal; at the next power they double. So the bound on the *relative* error
 #   is constant, a sixteenth in e4m3 and an eighth in e5m2, and grows only where numbers are subnormal.
 # - A scale should bring the numbers into that range: from $2^{-6}$ to 448 in e4m3, some 15 powers of two. A
-#   floating-point format usually tolerates a scale that is ten times too large. An integer format does not.
+#   floating-point format usually tolerates a scale that is ten times too large. An integer format does not: section 2
+#   compares the two.
 # - 460 goes to 448 by rounding: the next number of the same spacing would be 480, and the midpoint is 464. 1000 goes to
 #   448 since `cvt.rn.satfinite` saturates (PTX ISA, "cvt"). torch's own cast may saturate or give NaN; the cell above
 #   shows what your version does, and another may differ. Clamp first, and it does not matter: `eight_bits.to_e4m3`
@@ -156,9 +157,9 @@ print(y.tolist())
 # ### Exercise: `quantize_blocks` · core
 #
 # $x$ is `[M, N]` in any dtype, with any strides; $M$ and $N$ need not be multiples of the block. Return the values in
-# e4m3, and the scales in fp32, one for each block of `block_m` × `block_n`. A block of zeros has the scale 1, so that no
-# 0/0 arises. (Blocks whose numbers are all below $10^{-40}$, where the scale is a subnormal number of few bits, are not
-# in the check.) An index times a stride may exceed $2^{31}$, so the given `rows` and `columns` have 64 bits.
+# e4m3, and the scales in fp32, one for each block of `block_m` × `block_n`. A block of zeros has the scale 1, so that
+# no 0/0 arises. (Blocks whose numbers are all below $10^{-40}$, where the scale is a subnormal number of few bits, are
+# not in the check.) An index times a stride may exceed $2^{31}$, so the given `rows` and `columns` have 64 bits.
 
 # %% exercise="quantize_blocks"
 # HINT: A program has its whole block. One number of it determines the scale, and that number should become
@@ -180,21 +181,30 @@ flashlearn.check("quantize_blocks", quantize_blocks)
 # flashlearn.hint("quantize_blocks")
 
 # %% [markdown]
-# Break it: take the maximum without `tl.abs`; load the tile with `other=1.0`; leave out the guard for zeros. **Predict**
-# which cases reveal each of them, then check.
+# Break it: take the maximum without `tl.abs`; load the tile with `other=1.0`; leave out the guard for zeros.
+# **Predict** which cases reveal each of them, then check.
 #
 # <details><summary>Answer</summary>
 #
 # - Without `tl.abs`: every case. Some block always has its largest magnitude below zero.
-# - With `other=1.0`: where a block reaches beyond the matrix and its own numbers stay below 1. The cases have such blocks
-#   wherever sizes are not multiples of the block; 32 × 32 in blocks of 32 × 32 passes.
+# - With `other=1.0`: where a block reaches beyond the matrix and its own numbers stay below 1. The cases have such
+#   blocks wherever sizes are not multiples of the block; 32 × 32 in blocks of 32 × 32 passes.
 # - Without the guard: only the two cases with "a block of zeros".
 #
 # </details>
 #
 # Now a question whose answer seems obvious. **Predict**: the last quarter of a matrix is $f$ times as large as the
 # rest. By what factor is the error of the *small* part larger with one scale than with a scale per block, for $f$ =
-# 30? For a thousand times that? For a million?
+# 30, 30,000 and 1,000,000? And for integers of eight bits?
+
+
+# %%
+def in_integers(x, rows):
+    """x rounded to integers from −127 to 127, with a scale for every `rows` rows."""
+    blocks = x.view(-1, rows, x.shape[1])
+    scales = blocks.abs().amax((1, 2), keepdim=True) / 127
+    return ((blocks / scales).round() * scales).view_as(x)
+
 
 # %%
 quantize = flashlearn.use("quantize_blocks", quantize_blocks)
@@ -204,14 +214,19 @@ for f in (30, 30_000, 1_000_000):
     x = torch.randn(256, 64, generator=generator)
     x[192:] *= f
     small = slice(0, 192)
+    integers = {
+        rows: study.relative_error(in_integers(x, rows)[small], x[small].double()) for rows in (256, 64)
+    }
     for name, rows in (("one scale", 256), ("per block", 64)):
         with observing():
             values, scales = quantize(x, rows, 64)
         back = eight_bits.dequantized(values, scales, rows, 64)
         lost[f, name] = study.relative_error(back[small], x[small].double())
     print(
-        f"f {f:7}: {lost[f, 'one scale']:.3f} with one scale, {lost[f, 'per block']:.3f} with one per block"
+        f"f {f:7}: {lost[f, 'one scale']:.3f} with one scale, {lost[f, 'per block']:.3f} with one per block;"
+        f" integers: {integers[256]:.3f} and {integers[64]:.3f}"
     )
+    assert integers[256] > 5 * integers[64]
 
 assert lost[30, "one scale"] < 1.2 * lost[30, "per block"]
 assert lost[1_000_000, "one scale"] > 10 * lost[1_000_000, "per block"]
@@ -223,7 +238,7 @@ assert lost[1_000_000, "one scale"] > 10 * lost[1_000_000, "per block"]
 #   same. A floating-point format has a scale in every number, the exponent.
 # - At 30,000 some of the small numbers are subnormal, at a million most are zero, and a scale per block avoids that.
 # - So scales per block protect against a range that is too large; they do not improve precision. An eight-bit
-#   *integer* has equal steps everywhere, and there the same scale per block helps whenever $f$ is well above 1.
+#   *integer* has equal steps everywhere: there a scale per block helps at $f = 30$ already.
 #
 # </details>
 #
@@ -235,7 +250,7 @@ assert lost[1_000_000, "one scale"] > 10 * lost[1_000_000, "per block"]
 #
 # Sylvester's Hadamard matrices have such rows, and only 1 and −1 in them: $H_1 = (1)$ and
 #
-# $$H_{2n} = \begin{pmatrix} H_n & H_n \\ H_n & -H_n \end{pmatrix}, \qquad H_{ij} = (-1)^{\text{number of bits that are 1 in both } i \text{ and } j}.$$
+# $$H_{2n} = \begin{pmatrix} H_n & H_n \\ H_n & -H_n \end{pmatrix}, \qquad H_{ij} = (-1)^{\text{number of bits that are 1 in both } i \text{ and } j}, \quad i, j \ge 0.$$
 #
 # Let sympy show three things: that the two definitions agree, that $R = \operatorname{diag}(\sigma) H / \sqrt{D}$ is
 # orthogonal for signs $\sigma_i = \pm 1$, and that the scores do not change.
@@ -255,6 +270,7 @@ q, k = (sp.Matrix(1, D, sp.symbols(f"{name}:{D}")) for name in "qk")
 scores = sp.expand((q * R * (k * R).T)[0]).subs(squares)
 assert sp.expand(scores - (q * k.T)[0]) == 0
 
+# for every size, by induction; ⊗ is the Kronecker product, each entry of the left matrix times the right one
 induction = sp.Matrix([[1, 1], [1, -1]])
 assert induction * induction.T == 2 * sp.eye(2)  # H₂ₙ H₂ₙᵀ = (H₂ H₂ᵀ) ⊗ (Hₙ Hₙᵀ) = 2 I ⊗ n I
 
@@ -280,7 +296,8 @@ assert eight_bits.rotated(constant, signs).abs().max() < 4
 # $x$ is `[M, D]` and `signs` `[D]`: return $(x \circ \sigma)\, H / \sqrt{D}$ in x's dtype. A program takes a block of
 # rows. There are two ways: $\log_2 D$ steps of sums and differences (*butterflies*), or one product with a matrix
 # that the program computes from parities, without loading it. The second has more operations, but tensor cores can do
-# them. Apply $1/\sqrt{D}$ only after the sum: 1 and −1 are exact in every dtype. A row times its stride may exceed
+# them. Apply $1/\sqrt{D}$ only after the sum: 1 and −1 are exact in every dtype. (`signs` is fp32, so bring it to x's
+# dtype before the product; a product in fp32 needs `input_precision="ieee"`.) A row times its stride may exceed
 # $2^{31}$.
 
 # %% exercise="hadamard_rotate"
@@ -318,9 +335,10 @@ pictures.outliers(q, q_rotated)
 # ## 4 · The study
 #
 # How much accuracy does attention lose in total? We take four heads, $S$ 512 and $D$ 64 with a causal mask, round P
-# to e4m3 too, and compare with fp64. Only the first three blocks of queries count: in the third kind of data the last
-# 128 keys are 300,000 times as large in V, and these queries see none of them. "Outliers" are those of
-# FlashAttention-3's study: to one number in a thousand a normal number with standard deviation 10 is added.
+# to e4m3 too, and compare with fp64. There are three kinds of data. "Normal" is normally distributed. "Outliers" are
+# those of FlashAttention-3's study: to one number in a thousand a normal number with standard deviation 10 is added. In
+# "large block" the last 128 keys are 300,000 times as large in V; we compare the queries before them, which see none of
+# these keys.
 # **Predict** for each kind of data which of the methods below is best, and whether rotation helps.
 
 # %%
@@ -348,10 +366,10 @@ pictures.errors(found)
 # %% [markdown]
 # <details><summary><b>What to notice</b></summary>
 #
-# - Eight bits cost about an order of magnitude compared with bf16, with every method shown here and on these data: three
-#   fraction bits are four fewer than bf16 has.
-# - Where the whole tensor fits the format's range, one scale is as good as many: after rotation it is even the best by
-#   a hair, for normal data and for outliers. Scales per block help only where the range is too small, as in the third
+# - Eight bits cost about an order of magnitude compared with bf16, with every method shown here and on these data:
+#   three fraction bits are four fewer than bf16 has.
+# - Where the whole tensor fits the format's range, one scale is as good as many: after rotation it is even slightly
+#   better, for normal data and for outliers. Scales per block help only where the range is too small, as in the third
 #   kind of data.
 # - Rotation changes hardly anything for normal data, and removes a good part of the error where there are outliers.
 #   Why does it help, if the relative error of a floating-point format does not depend on size? Because it is the
@@ -370,7 +388,8 @@ parts = {kind: study.errors_by_step(*study.draw(kind)) for kind in ("normal", "o
 for kind, errors in parts.items():
     print(f"{kind:9}", {step: f"{error:.4f}" for step, error in errors.items()})
     of_parts = math.hypot(*(errors[step] for step in ("Q and K", "P", "V")))
-    print(f"          the root of the sum of the three squares: {of_parts:.4f}")
+    without_p = math.hypot(errors["Q and K"], errors["V"])
+    print(f"          the root of the sum of the three squares: {of_parts:.4f}, without P {without_p:.4f}")
     assert 0.9 < of_parts / errors["all"] < 1.1
 
 # %% [markdown]
@@ -378,21 +397,21 @@ for kind, errors in parts.items():
 #
 # - The three errors are independent, so their squares add up: halving the smallest hardly changes the whole.
 # - The scores lose most. Outliers double the part of Q and K, and not the other two; so it is Q and K that one rotates.
-# - The parts tell what a remedy can gain. P in two parts, rounded and remainder, with a product for each, would remove
-#   the smallest of the three: for normal data $\sqrt{0.033^2 + 0.026^2} \approx 0.042$ would remain of 0.046. $PV$ in
-#   bf16 would remove P's part and V's, and only one product would be twice as fast.
+# - The parts tell what a remedy can gain. Suppose that P were kept as two numbers, the rounded one and what rounding
+#   lost, with a product for each: that would remove the smallest of the three parts, and the figure without P would
+#   remain, nine tenths of the whole for normal data. $PV$ in bf16 would remove P's part and V's, and only one product
+#   would be twice as fast.
 #
 # </details>
 #
 # ## 5 · What the accumulator keeps
 #
-# The product of two e4m3 numbers has at most eight significant bits: fp32 would add a few of them without loss. But
-# Hopper's tensor cores keep only about 14 bits while they add eight-bit products, according to DeepSeek-V3's report
-# (2024, section 3.3, which also gives a remedy: move the sum into fp32 after every 128 products). The PTX
-# specification does not say so. First we simulate what *would* follow: 32 products at a time are aligned with the sum
-# so far and truncated to 14 bits. P is positive, V has both signs. **Predict** how the error grows with the length of
-# the sum, if all products are positive, as with a V of ones; if V is normally distributed; and if its mean is then not 0
-# but 1.
+# The product of two e4m3 numbers has at most eight significant bits, and fp32 has 24 to add many of them. But Hopper's
+# tensor cores keep only about 14 bits while they add eight-bit products, according to DeepSeek-V3's report (2024,
+# section 3.3, which also gives a remedy: move the sum into fp32 after every 128 products). The PTX specification does
+# not say so. First we simulate what *would* follow: 32 products at a time are aligned with the sum so far and truncated
+# to 14 bits. P is positive, V has both signs. **Predict** how the error grows with the length of the sum, if all
+# products are positive, as with a V of ones; if V is normally distributed; and if its mean is then not 0 but 1.
 
 # %%
 lengths = (128, 512, 2048)
@@ -418,7 +437,8 @@ pictures.accumulators(errors)
 #
 # - Truncation always rounds towards zero, so the errors of positive products do not cancel: relative to the sum they
 #   grow with the length, almost in proportion. Where V has both signs and the mean 0, they partly cancel: the error
-#   starts lower and grows more slowly, but grows. A V with mean 1 has both signs too, and is almost as bad as a V of ones.
+#   starts lower and grows more slowly, but grows. A V with mean 1 has both signs too, and is almost as bad as a V of
+#   ones.
 # - Promoting to fp32 keeps the error at its level after 128 products. In Triton write `acc += tl.dot(a, b)` with a
 #   block of 128 instead of `acc = tl.dot(a, b, acc)`: for eight bits the compiler keeps the two sums separate. That
 #   costs a second set of accumulators, and additions on the ordinary units.
@@ -457,9 +477,9 @@ pictures.accumulators(kept)
 # | $S = QK^\top$ | $D$ | $Q$ `[S, D]`: k-major | $K$ `[S, D]`: k-major |
 # | $O = PV$ | keys | $P$: in registers | $V$ `[S, D]`: adjacent along $D$, **the wrong order** |
 #
-# The other order is called mn-major: adjacent along $M$ or $N$, the dimension that remains. V's is that. Let the compiler
-# say so. A small kernel in lesson 13's Gluon multiplies two tiles in shared memory, with its right operand in one order
-# or the other,
+# The other order is called mn-major: adjacent along $M$ or $N$, the dimension that remains. V's is that. Let the
+# compiler say so. A small kernel in lesson 13's Gluon multiplies two tiles in shared memory, with its right operand in
+# one order or the other,
 #
 # ```python
 # acc = warpgroup_mma(a_tile, b_tile.permute((1, 0)), acc)  # b_tile [N, K]: k-major
@@ -500,10 +520,12 @@ for name, found in instructions.items():
 assert instructions["V as it is"]["st.shared"] > 5 * instructions["V stored along the keys"]["st.shared"]
 
 # %% [markdown]
-# `prmt` rearranges bytes within a thread, `st.shared` writes to shared memory what `wgmma` will read there. We transpose
-# once. And P, whose `shfl.sync` exchange data between threads? The first product leaves it in registers, and the second
-# one reads it from registers. But of 16 keys of a row, each of four threads has one set after the first product, and
-# needs another set for the second (PTX ISA, `wgmma`, register fragments):
+# `prmt` rearranges bytes within a thread, `st.shared` writes to shared memory what `wgmma` will read there. We
+# transpose once. And P, whose `shfl.sync` exchange data between threads? The first product leaves it in registers, and
+# the second one reads it from registers. But of 16 keys of a row, each of four threads has one set after the first
+# product, and needs another set for the second (PTX ISA, `wgmma`, register fragments). Thread $t$ has two neighbours
+# among the first eight keys, $2t$ and $2t + 1$, and the same two places among the second eight; it needs four
+# neighbours, $4t$ to $4t + 3$:
 
 # %%
 pictures.registers()
@@ -517,7 +539,7 @@ pictures.registers()
 #
 # Sixteen numbers: which key is stored at place `place`, 0 to 15? Places 0 to 3 are what thread 0 must have for the
 # second product, 4 to 7 those of thread 1, and so on; every thread should find there the keys that it already has, in
-# ascending order. A table is as good as a formula.
+# ascending order. A table is as good as a formula (index it by `int(place)`, since `place` is one of sympy's integers).
 
 
 # %% exercise="key_order"
@@ -568,7 +590,8 @@ pictures.registers(order)
 # - The shuffles that remain compute the maximum and the sum of a row, which four threads share. No order of keys
 #   removes those.
 # - In the kernel below, `keys_last(v)` transposes V and stores its keys in your order, and `as_stored(p)` relabels P's
-#   columns: `reshape` and `permute` exchange the bits of a column's number. The compiler recognises that no value moves.
+#   columns: `reshape` and `permute` exchange the bits of a column's number. The compiler recognises that no value
+#   moves.
 # - The inverse is an order as well, for keys instead of places, and saves nothing: the exchange only takes another way.
 #
 # </details>
@@ -577,9 +600,9 @@ pictures.registers(order)
 #
 # $P = 2^{s - m} \le 1$. The normal numbers of e4m3 start at $2^{-6}$: in a long row most probabilities may be
 # smaller. Multiplying by 256 first gives them eight more powers of two. Any factor is free: it is a number added in the
-# exponent, 8 for 256, $2^{s - m + 8}$, and 8.807 for 448. If the row's sum is computed from the same numbers, the factor
-# cancels in $O$; from LSE (in base 2) its logarithm has to be subtracted. **Predict** how much better 448, the largest
-# factor that P ≤ 1 allows, is than 256.
+# exponent, 8 for 256, $2^{s - m + 8}$, and 8.807 for 448. If the row's sum is computed from the same numbers, the
+# factor cancels in $O$; from LSE (in base 2) its logarithm has to be subtracted. **Predict** how much better 448, the
+# largest factor that P ≤ 1 allows, is than 256.
 
 # %%
 p = torch.rand(4096, generator=generator) * 2e-3
@@ -618,9 +641,13 @@ assert sp.simplify(sp.expand(acc * unit) - wanted) == 0
 #
 # $Q$, $K$, $V$ in e4m3, `[B, H, S, D]`, with any strides; the scales are `[B, H, ⌈S/128⌉]`, one for every 128 rows of
 # a head. Return $O$ in bf16, and LSE (natural logarithm) in fp32. The mask is causal (aligned bottom-right) or
-# absent; some queries may see nothing; $\alpha$ may have either sign. Both products must take e4m3: the check
-# compiles your kernel for an H100 and looks at the instructions. The launcher and the first and last steps of a
-# program are given; you write the loop over keys, and compute $O$ and LSE.
+# absent; some queries may see nothing ($O = 0$, LSE $= -\infty$); $\alpha$ may have either sign. Both products must
+# take e4m3: the check compiles your kernel for an H100 and looks at the instructions. The launcher and the first and
+# last steps of a program are given; you write the loop over keys, and compute $O$ and LSE.
+#
+# `t_desc` describes V as `keys_last` has stored it: the keys from `start` on are at `[b, h, 0, start]`, and the tile is
+# `[1, 1, BLOCK_D, BLOCK_K]`. Apply `as_stored` to P in e4m3, `[queries, keys]`. Add each tile's $PV$ to `acc` yourself
+# (section 5). Before the first block `acc` is 0, so it does not matter that `unit` is 1 there.
 
 # %% exercise="fp8_forward"
 # HINT: It is lesson 12's loop with three scales. Those of Q and K are one number per tile, and the scores
@@ -653,13 +680,14 @@ for D, budget in made.items():
         f"D {D:3}: {budget.registers} registers, {budget.spill_bytes} bytes spilled, wgmma of {budget.operands}"
     )
     assert budget.spill_bytes == 0 and budget.operands == ("e4m3",)
+print("for an A100:", attention.needs(64, target=80).error)
 
 # %% [markdown]
 # <details><summary><b>What to notice</b></summary>
 #
 # - Both products are `wgmma` of e4m3, and no register spills. For $D$ 128 the kernel asks for at most 160 registers, so
 #   that three programs share a multiprocessor, as in lesson 12.
-# - An A100's tensor cores do not support e4m3: this kernel does not compile for it.
+# - For an A100, whose tensor cores do not support e4m3, this kernel does not compile.
 #
 # </details>
 #
@@ -673,8 +701,8 @@ for D, budget in made.items():
 
 # %% [markdown]
 # The next cell runs your kernels, or the course's where yours have not passed, on the study's data, compiled where a
-# GPU has e4m3, observed elsewhere. A third kind of data is new: all keys of a head have a row in common, about five times
-# as large as what is their own. Real models have such keys: J. Zhang et al. (*SageAttention*, 2024) plot them.
+# GPU has e4m3, observed elsewhere. A third kind of data is new: all keys of a head have a row in common, about five
+# times as large as what is their own. Real models have such keys: J. Zhang et al. (*SageAttention*, 2024) plot them.
 # **Predict** for the new kind: what becomes of the error, and does rotation help?
 
 # %%
@@ -712,9 +740,9 @@ assert results["outliers"]["e4m3, rotated"] < 0.9 * results["outliers"]["e4m3"]
 assert results["common part"]["e4m3, rotated"] > 2 * results["normal"]["e4m3, rotated"]
 
 # %% [markdown]
-# Rotation removes outliers and does nothing for the common part: a rotated common part is one still, and no number in
-# it sticks out. Each key is rounded relative to its own size, so an error of a sixteenth at most refers to the large
-# common part, and the score's error is that large.
+# Rotation removes outliers and does nothing for the common part: all rotated keys have the rotated row in common, and
+# no number in it stands out. Each key is rounded relative to its own size, so an error of a sixteenth at most refers to
+# the large common part, and the score's error is that large.
 #
 # But which share of a score does the common part have? Write $k_j = c + k'_j$. In row $i$ it is $\alpha\, q_i \cdot c$,
 # the same number for every key, and softmax is shift invariant (lesson 02):
@@ -727,7 +755,8 @@ assert results["common part"]["e4m3, rotated"] > 2 * results["normal"]["e4m3, ro
 # %%
 for kind, errors in results.items():
     errors["e4m3, rotated, mean key subtracted"] = error_in_eight_bits(kind, centred=True)
-    print(f"{kind:12}", {way: f"{error:.4f}" for way, error in errors.items()})
+    print(f"{kind:12}", {way: f"{error:.4f}" for way, error in errors.items()}, end=", ")
+    print(f"{errors['e4m3, rotated, mean key subtracted'] / errors['bf16']:.0f} times bf16's error")
 centred = {kind: errors["e4m3, rotated, mean key subtracted"] for kind, errors in results.items()}
 assert centred["common part"] < 0.5 * results["common part"]["e4m3, rotated"]
 assert centred["common part"] < 1.1 * centred["normal"]
@@ -739,12 +768,12 @@ pictures.errors({way: {kind: results[kind][way] for kind in results} for way in 
 # - The common part costs nothing any more: the error is what it is for normal data. Where there is no common part, the
 #   mean key is small, and subtracting it changes little.
 # - bf16 suffers from the common part as well. "An order of magnitude" in section 4 was a statement about those data and
-#   those methods: here eight bits with the mean key subtracted are six times as far off as plain bf16, not fourteen.
-#   (Which would gain from the same subtraction. By how much?)
-# - LSE does change, by $-\alpha\, q_i \cdot c$. The backward pass recomputes P from the same $k_j - c$ and does not mind;
-#   who needs the LSE of the original scores adds $\alpha\, q_i \cdot c$.
-# - Under a causal mask the mean contains later keys. That lets nothing through, since every $c$ gives the same P. With a
-#   cache of keys one keeps the $c$ with which it began.
+#   those methods: with a common part, eight bits with the mean key subtracted come closer to plain bf16, as the last
+#   column shows. (Would bf16 gain from the same subtraction, and by how much?)
+# - LSE does change, by $-\alpha\, q_i \cdot c$. The backward pass recomputes P from the same $k_j - c$ and needs
+#   this one; for the LSE of the original scores add $\alpha\, q_i \cdot c$.
+# - Under a causal mask the mean contains later keys. That lets nothing through, since every $c$ gives the same P. With
+#   a cache of keys one keeps the $c$ with which it began.
 # - SageAttention (2024) does this for eight-bit integers and calls it smoothing K. A rotation is for single large
 #   numbers, a mean for what all keys share: two different faults of the data, two remedies.
 #
@@ -774,10 +803,10 @@ if record:
 # %% [markdown]
 # <details><summary><b>What to notice</b></summary>
 #
-# - In units of the exponentials' time, the products take 1 at $D$ 64 and 2 at $D$ 128 in bf16, and half of that in e4m3.
-#   If nothing overlaps, that makes $(1 + 1)/(\tfrac12 + 1) = 1.33$ and $(2 + 1)/(1 + 1) = 1.5$. Programs that share a
-#   multiprocessor do overlap, and there are the maximum, the sums and the scaling, which do not become faster either: so
-#   the measured factors can lie on both sides.
+# - In units of the exponentials' time, the products take 1 at $D$ 64 and 2 at $D$ 128 in bf16, and half of that in
+#   e4m3. If nothing overlaps, that makes $(1 + 1)/(\tfrac12 + 1) = 1.33$ and $(2 + 1)/(1 + 1) = 1.5$. Programs that
+#   share a multiprocessor do overlap, and there are the maximum, the sums and the scaling, which do not become faster
+#   either: so the measured factors can lie on both sides.
 # - Compare with the fastest kernel in bf16, not only with your own: what eight bits gain must not be confused with what
 #   another way of writing the kernel gains.
 # - Preparation reads and writes Q, K and V several times. A model would do that in the kernel that computes them; the
@@ -791,9 +820,9 @@ if record:
 #
 # $$S = \alpha\, Q K^\top, \qquad dP = dO\, V^\top, \qquad dQ = \alpha\, dS\, K \quad\text{with}\quad dS = P \circ (dP - \delta),$$
 #
-# have the operands Q, K, V, dO and dS. We round them one at a time, each 128 rows with a scale of their own, and compute
-# the rest in fp64: an emulation in torch, no kernel. **Predict** which costs most, whether e5m2 is better for dS and dO,
-# and what the keys with a common part do, with and without their mean.
+# have the operands Q, K, V, dO and dS. We round them one at a time, each 128 rows with a scale of their own, and
+# compute the rest in fp64: an emulation in torch, no kernel. **Predict** which costs most, whether e5m2 is better for
+# dS and dO, and what the keys with a common part do, with and without their mean.
 
 # %%
 of_dq = {}
@@ -882,7 +911,8 @@ assert (
 # This is the last lesson so far: lesson 15 does not exist yet. Its subject would be soft caps, windows, biases and
 # sequences of different lengths, each of which changes a few lines of the kernels that you have written.
 #
-# **Sources.** Formats: P. Micikevicius et al., *FP8 formats for deep learning*, 2022. Block scales, rotation before rounding,
-# V's layout and P's registers: J. Shah et al., *FlashAttention-3*, 2024, sections 3.3 and 4.3. Incoherence by random orthogonal
-# matrices: J. Chee et al., *QuIP*, 2023; by Hadamard matrices with signs: A. Tseng et al., *QuIP#*, 2024. Accumulators: DeepSeek-AI,
-# *DeepSeek-V3 technical report*, 2024, section 3.3. The mean key: J. Zhang et al., *SageAttention*, 2024. Operand layouts and casts: NVIDIA, PTX ISA, `wgmma.mma_async` and `cvt`.
+# **Sources.** Formats: P. Micikevicius et al., *FP8 formats for deep learning*, 2022. Block scales, rotation before
+# rounding, V's layout and P's registers: J. Shah et al., *FlashAttention-3*, 2024, sections 3.3 and 4.3. Incoherence by
+# random orthogonal matrices: J. Chee et al., *QuIP*, 2023; by Hadamard matrices with signs: A. Tseng et al., *QuIP#*,
+# 2024. Accumulators: DeepSeek-AI, *DeepSeek-V3 technical report*, 2024, section 3.3. The mean key: J. Zhang et al.,
+# *SageAttention*, 2024. Operand layouts and casts: NVIDIA, PTX ISA, `wgmma.mma_async` and `cvt`.

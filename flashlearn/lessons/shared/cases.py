@@ -15,18 +15,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import torch
-
 from flashlearn.exercise import Case
+from flashlearn.later import torch
 
-DTYPE_NAMES = {torch.float16: "fp16", torch.bfloat16: "bf16", torch.float64: "fp64"}
+DTYPE_NAMES = {"torch.float16": "fp16", "torch.bfloat16": "bf16", "torch.float64": "fp64"}
 """How a case's name calls its dtype; fp32 goes without saying."""
 
 
 def build_case(
     label: str,
     sizes: Mapping[str, int],
-    dtype: torch.dtype = torch.float32,
+    dtype: torch.dtype | None = None,
     note: str = "",
     *,
     tags: Mapping[str, bool] | None = None,
@@ -44,7 +43,9 @@ def build_case(
         more["data"] if more.get("data", "normal") != "normal" else "",
         layout if layout != "contiguous" else "",
     ]
-    parts = [label, DTYPE_NAMES.get(dtype, ""), *([note] if note else special)]
-    known = {"half": dtype.itemsize == 2, "strided": layout != "contiguous", "large": magnitude > 2}
+    parts = [label, DTYPE_NAMES.get(str(dtype), ""), *([note] if note else special)]
+    half = dtype is not None and dtype.itemsize == 2
+    known = {"half": half, "strided": layout != "contiguous", "large": magnitude > 2}
     on = frozenset(tag for tag, holds in {**known, **(tags or {})}.items() if holds)
-    return Case(", ".join(part for part in parts if part), dict(sizes), dtype, tags=on, **more)
+    precision = {} if dtype is None else {"dtype": dtype}
+    return Case(", ".join(part for part in parts if part), dict(sizes), tags=on, **precision, **more)

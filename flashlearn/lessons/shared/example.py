@@ -14,19 +14,34 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, NamedTuple
 
-import torch
-from torch import Tensor
+from flashlearn.later import torch
 
 if TYPE_CHECKING:
     import sympy as sp
+    from torch import Tensor
+
+    Q: Tensor
+    K: Tensor
+    V: Tensor
+    dO: Tensor
 
 __all__ = ["ALPHA", "K", "Q", "Symbolic", "V", "dO", "symbolic", "tensors"]
 
-Q = torch.tensor([[1, 2], [2, 0], [0, -1], [1, 1]], dtype=torch.float64)  # (S_q, D) = (4, 2)
-K = torch.tensor([[1, 0], [0, 1], [1, 1]], dtype=torch.float64)  # (S_k, D) = (3, 2)
-V = torch.tensor([[1, 0], [0, 2], [1, 1]], dtype=torch.float64)  # (S_k, D) = (3, 2)
-dO = torch.tensor([[1, -1], [0, 1], [2, 0], [1, 1]], dtype=torch.float64)  # (S_q, D) = (4, 2)
+_ROWS = {
+    "Q": [[1, 2], [2, 0], [0, -1], [1, 1]],  # (S_q, D) = (4, 2)
+    "K": [[1, 0], [0, 1], [1, 1]],  # (S_k, D) = (3, 2)
+    "V": [[1, 0], [0, 2], [1, 1]],  # (S_k, D) = (3, 2)
+    "dO": [[1, -1], [0, 1], [2, 0], [1, 1]],  # (S_q, D) = (4, 2)
+}
 ALPHA = 1 / math.sqrt(2)  # 1/√D
+
+
+def __getattr__(name: str) -> Tensor:
+    """The tensors are made when they are asked for: formulas are checked without torch."""
+    if name not in _ROWS:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    globals()[name] = tensor = torch.tensor(_ROWS[name], dtype=torch.float64)
+    return tensor
 
 
 class Symbolic(NamedTuple):
@@ -43,12 +58,12 @@ def symbolic() -> Symbolic:
     """`Q, K, V, dO, alpha` as sympy matrices and an exact number, made afresh by each call."""
     import sympy as sp
 
-    matrices = (sp.Matrix([[int(x) for x in row] for row in t.tolist()]) for t in (Q, K, V, dO))
+    matrices = (sp.Matrix(rows) for rows in _ROWS.values())
     return Symbolic(*matrices, alpha=1 / sp.sqrt(2))
 
 
 def tensors(
-    device: torch.device | str = "cpu", dtype: torch.dtype = torch.float32
+    device: torch.device | str = "cpu", dtype: torch.dtype | None = None
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Fresh copies of `Q, K, V, dO` for a kernel: on `device`, in `dtype`, of shape [S, D]."""
-    return tuple(t.to(device=device, dtype=dtype, copy=True) for t in (Q, K, V, dO))
+    """Fresh copies of `Q, K, V, dO` for a kernel: on `device`, in `dtype` (default fp32), of shape [S, D]."""
+    return tuple(torch.tensor(rows, dtype=dtype or torch.float32, device=device) for rows in _ROWS.values())

@@ -167,7 +167,7 @@ def incompatible_dot(context: ErrorContext) -> str:
     if "equal reduction dimensions" in context.message:
         return (
             f"tl.dot multiplies [M, K] by [K, N]; here `{left}` is {shape(one)} and `{right}` "
-            f"{shape(other)}. Are they in the wrong order, or does one of them need tl.trans?"
+            f"{shape(other)}. Which of these shapes is not the one that you want, and which line makes it?"
         )
     if "same dtype" in context.message:
         return (
@@ -234,7 +234,7 @@ def incompatible_shapes(context: ErrorContext) -> str:
     fix = (
         "A mask of one axis needs [:, None] for rows or [None, :] for columns."
         if flat and context.called in ("tl.load", "tl.store")
-        else "Is a [:, None] or [None, :] missing, or does a sum run along the wrong axis?"
+        else "Which of them has not the shape that this line needs, and which line makes it?"
     )
     return f"The shapes of two tiles in this line do not match{here}. {fix}"
 

@@ -24,7 +24,7 @@ FEWER = (
 )
 TRIES = """
 found = []
-for path in ("/etc/passwd", __import__("sys").modules["flashlearn"].__file__[:-11] + "checking.py"):
+for path in ("/etc/passwd", __import__("sys").modules["flashlearn"].__file__[:-11] + "checking/__init__.py"):
     try:
         open(path)
         found.append(path)

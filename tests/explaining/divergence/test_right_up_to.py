@@ -80,7 +80,7 @@ ANSWERS = {
     ),
     "scores summed for their exponentials": (
         "flash_forward", FORWARD, [("tl.sum(e, axis=1)", "tl.sum(x, axis=1)")],
-        "total = ", "though `shrink` is right; here `x` is alpha Q Kᵀ", {"x"},
+        "total = ", "here `x` is alpha Q Kᵀ", {"x"},
     ),
     "P times a number": (
         "dkv_kernel", BACKWARD, [(P, "p = tl.exp(s - lse[:, None] - 1.0)")],

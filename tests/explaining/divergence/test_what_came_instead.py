@@ -24,7 +24,7 @@ INSTEAD = {
     ),
     "delta of dO alone": (
         "dkv_kernel", BACKWARD, [("delta = (o * do)", "delta = (1.5 * do)")], 1,
-        "what is loaded as `delta` is not delta", "Is delta computed right before it is loaded here",
+        "what is loaded as `delta` is not delta", "what was stored before, and the address of this load",
     ),
     "exp for exp2": (
         "flash_forward", BASE_2, [("e = tl.exp2(", "e = tl.exp(")], 1,

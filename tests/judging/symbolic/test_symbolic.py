@@ -144,7 +144,8 @@ def test_a_near_miss_gets_a_counterexample_that_separates(name):
 def test_a_counterexample_is_small_and_reads_well():
     verdict = judge(JACOBIAN, -JACOBIAN, {"s": S})
     assert verdict.sentence == (
-        "Every entry has the wrong sign. At s = (0, log 2, log 3), entry (1, 1) is −2/9, but should be 2/9."
+        "Every entry has the wrong sign. At s = (0, log 2, log 3), entry (1, 1) is −2/9, but it should be "
+        "2/9."
     )
 
 
@@ -211,7 +212,9 @@ def test_a_missing_argument_is_named_as_the_factor():
 
 def test_one_coincidence_is_no_pattern():
     assert judge(sp.Integer(2), sp.Integer(4)).pattern is None
-    assert judge(sp.Integer(2), sp.Integer(4)).sentence == "Your answer is wrong. It is 4, but should be 2."
+    assert (
+        judge(sp.Integer(2), sp.Integer(4)).sentence == "Your answer is wrong. It is 4, but it should be 2."
+    )
 
 
 # ---------------------------------------------------------------- sums, indices and matrices of symbolic size
@@ -292,7 +295,7 @@ def test_matrix_symbols_of_symbolic_size_are_compared_entry_by_entry():
     assert judge(right, (alpha * sp.Trace(dS.T * Q * K.T)).diff(K), given).ok
     assert judge(right, (Q.T * dS * alpha).T, given).ok
     assert judge(right, dS.T * Q, given).pattern.name == "factor"
-    assert "rows and columns exchanged" in judge(right, alpha * Q.T * dS, given).sentence
+    assert "expected. Transposed, it is right." in judge(right, alpha * Q.T * dS, given).sentence
     wrong_size = judge(right, alpha * dS * K, given)
     assert wrong_size.rule == "wrong shape" and "N×D" in wrong_size.sentence and "M×D" in wrong_size.sentence
 
@@ -428,9 +431,9 @@ def test_a_column_may_come_as_a_list_or_an_array(got):
 @pytest.mark.parametrize(
     ("got", "sentence"),
     [
-        (COLUMN.T, "a 3×1 matrix is expected, with rows and columns exchanged. Its entries are right."),
-        (-COLUMN.T, "You returned a 1×3 matrix; a 3×1 matrix is expected, with rows and columns exchanged."),
-        ([[x, y, x + y]], "with rows and columns exchanged. Its entries are right."),
+        (COLUMN.T, "a 3×1 matrix is expected. Transposed, it is right."),
+        (-COLUMN.T, "You returned a 1×3 matrix; a 3×1 matrix is expected."),
+        ([[x, y, x + y]], "expected. Transposed, it is right."),
         (sp.eye(2), "You returned a 2×2 matrix; a 3×1 matrix is expected."),
         (x, "You returned one expression; a 3×1 matrix is expected."),
         ([x, y], "You returned a flat list of 2 entries; a 3×1 matrix is expected: a list of 3 rows."),

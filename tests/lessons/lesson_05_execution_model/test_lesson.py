@@ -159,7 +159,7 @@ def test_a_right_formula_passes_in_any_spelling(name):
 def test_a_near_miss_is_refused_with_a_counterexample(name):
     outcomes = symbolic.run_symbolic(TRAFFIC, NEAR_MISSES[name])
     wrong = [o for o in outcomes if o.status is Status.WRONG]
-    assert wrong and all("but should be" in o.message for o in wrong)
+    assert wrong and all("but it should be" in o.message for o in wrong)
 
 
 @pytest.mark.parametrize("sizes", [(70, 100, 50), (1, 1, 1), (33, 64, 40), (64, 128, 48)])

@@ -276,7 +276,7 @@ def test_a_verdict_counts_the_dead_and_says_what_no_trial_tries():
     [
         (7, "expected a list of Trial"),
         ([], "expected 1 to 8"),
-        ([3], "trial 0 of the suite is a int"),
+        ([3], "trial 0 of the suite (counted from 0) is a int"),
         ([draw(65, 16)], "1 to 64"),
         ([draw(16, 16)._replace(q=torch.zeros(16, 16, dtype=torch.float16))], "float32"),
         ([draw(16, 16)._replace(do=torch.zeros(15, 16))], "shape of q"),

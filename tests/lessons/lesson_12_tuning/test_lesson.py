@@ -85,6 +85,14 @@ def test_masked_tiles_reach_from_the_whole_ones_to_the_end(S):
         assert whole + 16 * tiles == end + beyond and 0 <= beyond < 16
 
 
+@pytest.mark.parametrize("programs, blocks, heads", [(132, 16, 40), (8, 5, 3), (8, 2, 3), (1, 3, 4)])
+def test_fixed_shares_together_are_the_whole_work(programs, blocks, heads):
+    shares = [planning.fixed_share(pid, programs, blocks, heads) for pid in range(programs)]
+    work = planning.causal_work(planning.program_to_tile, blocks, heads, tiles_per_block=1)
+    assert tuple(map(sum, zip(*shares, strict=True))) == (blocks * heads, sum(work))
+    assert max(tiles for _, tiles in shares) >= planning.makespan(work, programs)[0]
+
+
 def test_shared_memory_is_what_the_formula_says_and_too_many_accumulators_spill():
     for shape, spills in ((Shape(64, 64, 4, 2), False), (Shape(128, 128, 4, 2), True)):
         shared, _ = planning.forward_budget(shape.block_q, shape.block_k, 128, 2, shape.stages, shape.warps)

@@ -1,4 +1,4 @@
-"""Lesson 13, sittings 5 to 7: what overlaps in the model, and what the forward pass says of its faults."""
+"""Lesson 13, sittings 7 to 9: what overlaps in the model, and what the forward pass says of its faults."""
 
 from __future__ import annotations
 
@@ -47,6 +47,22 @@ def test_turns_pay_in_the_model_since_partitions_share_the_units_of_an_sm():
         pictures.timeline(f, q, k, v) for f in (forward_variants.on_their_own, forward_variants.by_turns)
     )
     assert turns.cycles < 0.95 * own.cycles
+
+
+@pytest.mark.parametrize("launcher", [fa3_forward, forward_variants.by_turns])
+def test_shared_units_keep_each_partition_s_order_and_what_waits_for_what(launcher):
+    with observing() as (session, _):
+        launcher(*drawn())
+    alone, shared = session.timeline.events, session.observation().timeline
+    ends = {event.number: event.end for event in shared}
+    last: dict[tuple, float] = {}
+    assert [event.number for event in shared] == [event.number for event in alone]
+    for event in shared:
+        assert event.begin <= event.end and all(ends[number] <= event.end for number in event.after)
+        mine = (event.program, event.index)
+        if event.what not in ("wgmma", "tma load", "tma store"):
+            assert event.begin >= last.get(mine, 0.0)
+            last[mine] = event.end
 
 
 def test_equal_shares_spill_and_moved_registers_do_not():

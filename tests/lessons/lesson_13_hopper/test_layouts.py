@@ -82,6 +82,18 @@ def test_a_swizzle_of_128_bytes_has_no_conflicts_in_a_column(width, turns):
     assert layouts.turns(column, 16) == turns
 
 
+def test_a_swizzle_of_64_bytes_has_conflicts_in_a_row():
+    at = 2 * layouts.offsets(gl.NVMMASharedLayout(64, 16, rank=2), (64, 64))
+    assert layouts.turns(at[:8, 0].tolist(), 16) == 1 and layouts.turns(at[0, ::8].tolist(), 16) == 2
+
+
+def test_a_row_s_number_stays_in_its_threads_between_two_accumulators_and_eight_bits_differ():
+    one, other = (gl.SliceLayout(1, accumulator(columns)) for columns in (128, 64))
+    assert layouts.moved(one, other, (64,))["stay in their thread"] == 1
+    product = gl.NVMMADistributedLayout(version=[3, 0], warps_per_cta=[4, 1], instr_shape=[16, 64, 32])
+    assert layouts.moved(product, gl.DotOperandLayout(0, product, 4), (64, 64))["stay in their thread"] < 1
+
+
 def test_pictures_say_who_holds_the_element_and_how_many_turns_a_column_takes():
     picture = layout_pictures.held(BLOCKED, SHAPE, mark=(5, 17))
     assert "register 1 of lane 12 of warp 1" in picture.description and picture.png()

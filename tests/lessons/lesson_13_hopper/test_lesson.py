@@ -1,4 +1,4 @@
-"""Lesson 13, sittings 1 to 4: faults of time keep their names whatever a kernel's names and lines are."""
+"""Lesson 13, sittings 1 and 4 to 6: faults keep their names whatever a kernel's names and lines are."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from flashlearn.lessons.lesson_13_hopper import (
     tma_ring,
     wgmma_matmul,
 )
-from flashlearn.lessons.shared.variants import load
+from flashlearn.lessons.shared.variants import load, variant
 from flashlearn.outcome import Status
 
 KERNELS = {
@@ -122,3 +122,15 @@ def test_an_h100_s_compiler_takes_the_kernels_as_they_are_launched_and_spills_no
     (made_for,) = compiler.compile_launch(session.launches[-1], targets=(90,))
     assert not made_for.error and made_for.spill_bytes == 0 and made_for.tma
     assert (made_for.tensor_cores == "wgmma") == ("matmul" in exercise)
+
+
+@pytest.mark.parametrize("exercise", ["tma_ring", "wgmma_matmul"])
+def test_the_scaffold_leaves_the_name_slot_to_the_learner(exercise):
+    ahead = "        ahead = i + STAGES"
+    edits = ((ahead, f"        slot = i % STAGES\n{ahead}"),)
+    launcher = variant(KERNELS[exercise].launcher, *KERNELS[exercise].kernels, edits=edits)
+    given = find(exercise).inputs(find(exercise).cases[2], torch.Generator().manual_seed(0))
+    with observing() as (session, _):
+        launcher(*(x.bfloat16() for x in given.values()))
+    (made_for,) = compiler.compile_launch(session.launches[-1], targets=(90,))
+    assert not made_for.error, made_for.error

@@ -10,6 +10,7 @@ import torch
 from triton.experimental import gluon
 from triton.experimental.gluon import language as gl
 
+from flashlearn.interpreter.route import observing
 from flashlearn.kernels.gluon import specialised_matmul as kernels
 from flashlearn.lessons.lesson_13_hopper import exponential, timings, written
 
@@ -83,6 +84,21 @@ def test_both_units_together_are_faster_than_one():
     alone = exponential.cycles(128 * 128, 0.0, 3, others=4)
     assert exponential.cycles(128 * 128, 0.2, 3, others=4) < 0.9 * alone
     assert exponential.cycles(128 * 128, 1.0, 3, others=4) > alone
+
+
+def test_every_contestant_takes_the_arguments_that_it_is_timed_with(monkeypatch):
+    def few(*shape: int, count: int) -> list[torch.Tensor]:
+        small = [1] * (len(shape) - 2) + [128, 128]
+        return [torch.randn(small).bfloat16() for _ in range(count)]
+
+    monkeypatch.setattr(timings, "_drawn", few)
+    with observing():
+        groups = [timings._forward(), timings._backward(), timings._products(), timings._turns(128, 128)]
+        for calls in groups:
+            results = [call() for call in calls.values()]
+            firsts = [result[0] if isinstance(result, tuple) else result for result in results]
+            for one in firsts[1:]:
+                torch.testing.assert_close(one, firsts[0], atol=0.05, rtol=0.05)
 
 
 def test_the_record_has_both_directions_and_names_its_gpu():

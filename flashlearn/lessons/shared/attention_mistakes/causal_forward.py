@@ -95,7 +95,7 @@ def causal_forward(formula: FaultyFormula) -> dict[str, Mistake]:
             "Queries that see no key come out as NaN. Their maximum is −inf, and −inf − (−inf) in an "
             "exponent is NaN; so is 0/0, where nothing guards the division by their sum, 0.",
             "Where the maximum is −inf, is 0 subtracted instead in every exponent, including that of the "
-            "rescaling? And is the division guarded?",
+            "rescaling?",
             **formula("no guards"),
         ),
         "a finite number for −inf": Mistake(

@@ -79,7 +79,7 @@ def causal_only(formula: FaultyFormula, keys: bool) -> dict[str, Mistake]:
             "A query that sees no key has LSE = −inf"
             + either(
                 ", and s − LSE is −inf + inf: NaN, in rows of dQ that must be 0.",
-                ". s − LSE is −inf + inf, NaN, and the sum over queries takes it to every key of the block.",
+                ". s − LSE is −inf + inf, NaN, and the sum over queries carries it to all keys of the block.",
             ),
             "Is an LSE of −inf replaced before it is subtracted? With +inf in its place, exp(s − inf) is 0 "
             "for every s.",

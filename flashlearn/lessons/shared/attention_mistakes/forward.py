@@ -103,10 +103,10 @@ def common(formula: FaultyFormula) -> dict[str, Mistake]:
         ),
         "m starts at 0": Mistake(
             "Rows are wrong whose scores all lie far below 0, or below another finite number, as if the "
-            "maximum could not fall below it. Any m is right in exact arithmetic, but some 90 below m, "
-            "exp(s − m) loses digits, and from 104 on it is 0 even in fp32, and 0/0 is NaN.",
-            "With which number does the maximum start, and what do padded keys hold when it is taken? Both "
-            "must be −inf.",
+            "maximum could not fall below it. Any m is right in exact arithmetic, but from about 90 below m "
+            "on, exp(s − m) loses digits, and from 104 on it is 0 even in fp32.",
+            "Which numbers that are no scores can become the maximum: the one that it starts from, or one "
+            "that it is compared with? Padded keys, too, have scores here. Each must be −inf.",
             **formula("m from 0", also=("m from −10⁴",)),
         ),
         "not divided by l": Mistake(

@@ -1,0 +1,115 @@
+"""`fixed_share`: what a persistent program computes if its blocks are fixed when the kernel starts."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+from flashlearn.exercise import Case, Exercise, HowExplained, HowJudged, Kind, Mistake
+from flashlearn.lessons.lesson_12_tuning import planning
+from flashlearn.lessons.lesson_12_tuning.integer_inputs import integers
+
+
+def _share(pid: Any, programs: Any, blocks: Any, heads: Any, how: str) -> tuple[Any, Any]:
+    """`planning.fixed_share` with one mistake."""
+    total = blocks * heads
+    turns = -(-total // programs)  # of the program that has most
+    numbers = range(pid, total, programs)
+    if how == "neighbours":
+        numbers = range(min(total, pid * turns), min(total, (pid + 1) * turns))
+    if how == "whole turns":
+        numbers = range(pid, total // programs * programs, programs)
+    if how == "as many for all":
+        numbers = range(pid, turns * programs, programs)
+    tiles = {
+        "without the diagonal": lambda number: blocks - 1 - number // heads,
+        "lightest first": lambda number: number // heads + 1,
+        "head by head": lambda number: blocks - number % blocks,
+        "no mask": lambda number: blocks,
+    }.get(how, lambda number: blocks - number // heads)
+    return len(numbers), sum(map(tiles, numbers))
+
+
+def _wrong(how: str) -> dict[str, Any]:
+    return {"wrong": functools.partial(_share, how=how)}
+
+
+MISTAKES = {
+    "neighbours": Mistake(
+        "The program takes blocks whose numbers follow each other. With the heaviest blocks first, the first "
+        "programs get only heavy ones.",
+        "After its first block the program adds the number of programs. Which is its second one?",
+        **_wrong("neighbours"),
+    ),
+    "only whole turns": Mistake(
+        "Only the turns in which every program has a block are counted. The blocks that are left after them "
+        "belong to the first programs.",
+        "10 blocks and 4 programs: which numbers has program 1?",
+        **_wrong("whole turns"),
+    ),
+    "as many for all": Mistake(
+        "Every program is given as many blocks as the first one. In the last turn there may be fewer blocks "
+        "than programs.",
+        "10 blocks and 4 programs: which numbers has program 3?",
+        **_wrong("as many for all"),
+    ),
+    "without the tile on the diagonal": Mistake(
+        "Each block is counted with one tile too few: block n visits the tiles 0 to n.",
+        "How many tiles does block 0 visit?",
+        **_wrong("without the diagonal"),
+    ),
+    "lightest first": Mistake(
+        "The blocks are those of an order that begins with the lightest: number 0 is counted with one tile.",
+        "Which block is number 0 in the order of heaviest_first, and how many tiles does it visit?",
+        **_wrong("lightest first"),
+    ),
+    "one head after the other": Mistake(
+        "The blocks are those of an order in which all blocks of a head follow each other.",
+        "In the order of heaviest_first the first `heads` numbers are all last blocks.",
+        **_wrong("head by head"),
+    ),
+    "no causal mask": Mistake(
+        "Every block is counted with all tiles of keys, as without a mask.",
+        "Which keys do the queries of block n see under a causal mask?",
+        **_wrong("no mask"),
+    ),
+}
+
+
+SIZES = ("pid", "programs", "blocks", "heads")
+
+
+def program(*values: int) -> Case:
+    pid, programs, blocks, heads = values
+    name = f"program {pid} of {programs}, {blocks} blocks of {heads} heads"
+    return Case(name, dict(zip(SIZES, values, strict=True)))
+
+
+FRESH = (program(10, 24, 7, 9), program(4, 11, 6, 13), program(63, 66, 9, 20), program(2, 5, 8, 3))
+"""Further programs, at which an edit of a wrong answer must be right to be believed."""
+
+
+fixed_share = Exercise(
+    name="fixed_share",
+    lesson="12",
+    kind=Kind.SYMBOLIC,
+    title="What a persistent program computes if its blocks are fixed beforehand",
+    signature="(pid, programs, blocks, heads) -> (taken, tiles)",
+    outputs=("taken", "tiles"),
+    inputs=integers,
+    cases=(
+        program(0, 132, 16, 40),
+        program(111, 132, 16, 40),
+        program(112, 132, 16, 40),
+        program(131, 132, 16, 40),
+        program(3, 8, 5, 3),
+        program(7, 8, 5, 3),
+        program(6, 8, 5, 3),
+        program(0, 1, 3, 4),
+        program(5, 8, 2, 3),
+        program(6, 8, 2, 3),
+    ),
+    judged=HowJudged(reference=planning.fixed_share),
+    explained=HowExplained(mistakes=MISTAKES, fresh=FRESH),
+    points=1,
+)

@@ -2,7 +2,8 @@
 
 Sᵀ = K Qᵀ and dPᵀ = V dOᵀ have keys as rows, so that Pᵀ and dSᵀ feed dV and dK from registers. dQ needs the
 keys of both consumers: they exchange dSᵀ through shared memory. It lags one block behind, so that a consumer
-does not stand still until the other has written its part.
+does not stand still until the other has written its part. It leaves in the order in which threads hold it,
+16 bytes each, as in FlashAttention-4's code (`flash_bwd_sm90.py`).
 """
 
 from __future__ import annotations
@@ -20,75 +21,62 @@ from triton.experimental.gluon.language.nvidia.hopper import (
 from flashlearn.kernels.gluon.parts import accumulator, operand_a
 from flashlearn.kernels.gluon.tma_add import async_add_shared_to_global
 
-__all__ = ["KEYS", "SLOTS", "add_to_dq", "part_of_dq", "scan_queries_past_keys"]
+__all__ = ["BLOCK_Q", "KEYS", "add_to_dq", "part_of_dq", "scan_queries_past_keys"]
 
 KEYS = gl.constexpr(64)
 """Keys of one consumer warpgroup: the rows of one WGMMA instruction."""
-SLOTS = gl.constexpr(3)
-"""Places for dSᵀ that the consumers exchange, where dQ lags; else two are enough."""
+BLOCK_Q = gl.constexpr(64)
+"""Queries of a block: more would not fit into registers beside dK and dV."""
 
 
 @gluon.jit
-def part_of_dq(k_tiles, exchange, slot, kv, BLOCK_Q: gl.constexpr, D: gl.constexpr, CONSUMER: gl.constexpr):
-    # dQ = Σ over both consumers' keys of dS K, in flight: 64 queries and half of the columns, or of 128
-    # queries 64 and all columns
-    COLUMNS: gl.constexpr = D // 2 if BLOCK_Q == 64 else D
-    dq = gl.zeros([64, COLUMNS], gl.float32, accumulator(COLUMNS))
+def part_of_dq(k_tiles, exchange, slot, zero, D: gl.constexpr, CONSUMER: gl.constexpr):
+    # half of the columns of dQ = Σ over both consumers' keys of dS K, in flight
+    dq = gl.zeros([BLOCK_Q, D // 2], gl.float32, accumulator(D // 2))
     for c in gl.static_range(2):
         dst = exchange.index(slot * 2 + c)
-        k = k_tiles.index(kv + c).reshape([KEYS, D])
-        if BLOCK_Q == 64:
-            k = k.slice(COLUMNS * CONSUMER, COLUMNS, dim=1)
-        else:
-            dst = dst.slice(64 * CONSUMER, 64, dim=1)
+        k = k_tiles.index(zero + c).reshape([KEYS, D]).slice(D // 2 * CONSUMER, D // 2, dim=1)
         dq = warpgroup_mma(dst.permute([1, 0]), k, dq, use_acc=c > 0, is_async=True)
     return dq
 
 
 @gluon.jit
-def add_to_dq(dq_desc, dq_tile, dq, row, D: gl.constexpr, CONSUMER: gl.constexpr, FLAT: gl.constexpr):
-    N: gl.constexpr = dq.shape[1]
+def add_to_dq(dq_desc, dq_tile, dq, row, D: gl.constexpr, CONSUMER: gl.constexpr):
+    # a thread holds two columns of a row, and of the row 8 below: stored by rows that is 8 bytes here and 8
+    # there, and two rows meet in the banks; side by side it is 16 bytes, and those of a warp are one run of
+    # 512. A sum may lie in any order, as long as it is always the same: `finish_dq_kernel` restores the rows
+    EIGHTS: gl.constexpr = D // 2 // 8  # of columns
+    # warp, upper or lower row, row of eight, eight of columns, pair, column of the pair
+    held = dq.reshape([4, 2, 8, EIGHTS, 4, 2]).permute([3, 0, 2, 4, 1, 5])
     tma.store_wait(0)  # the copy engine has read the dQ before
-    if FLAT:
-        # as the threads hold it, 16 bytes each: a store in the order of rows would meet in the banks
-        dq_tile.store(dq.reshape([4, 2, 8, N // 8, 4, 2]).permute([3, 0, 2, 4, 1, 5]).reshape([N // 4, 256]))
-        fence_async_shared()  # what threads wrote, before the copy engine reads it
-        async_add_shared_to_global(dq_desc, [row // 64 * (D // 4) + N // 4 * CONSUMER, 0], dq_tile)
-    else:
-        dq_tile.store(dq)
-        fence_async_shared()
-        if N == D:
-            async_add_shared_to_global(dq_desc, [row + 64 * CONSUMER, 0], dq_tile)
-        else:
-            async_add_shared_to_global(dq_desc, [row, N * CONSUMER], dq_tile)
+    dq_tile.store(held.reshape([D // 8, 256]))
+    fence_async_shared()  # what threads wrote, before the copy engine reads it
+    # in runs of 256 numbers: D / 4 for each block of 64 queries, half of them from each consumer
+    async_add_shared_to_global(dq_desc, [row // BLOCK_Q * (D // 4) + D // 8 * CONSUMER, 0], dq_tile)
 
 
 @gluon.jit
 def scan_queries_past_keys(
     dk, dv, k, v, tiles, exchange, dq_tile, dq_desc, barriers, scale, dq_row, columns,
-    shift, S_k, taken, turn, kv, start, blocks, first, last, row_before,
-    MASKED: gl.constexpr, RAGGED: gl.constexpr, BLOCK_Q: gl.constexpr, D: gl.constexpr, STAGES: gl.constexpr,
-    CONSUMER: gl.constexpr, FLAT: gl.constexpr, OPAQUE: gl.constexpr, LAG: gl.constexpr,
+    shift, S_k, taken, first, last, row_before,
+    MASKED: gl.constexpr, RAGGED: gl.constexpr, D: gl.constexpr, STAGES: gl.constexpr, CONSUMER: gl.constexpr,
     REGISTERS: gl.constexpr,
 ):  # fmt: skip
     # blocks of queries first … last - 1 of one head; Sᵀ, Pᵀ, dPᵀ and dSᵀ are [64 keys, BLOCK_Q queries];
-    # where dQ lags, what is added is that of the block before, at row_before
+    # dQ that is added is that of the block before, at row_before
     k_tiles, v_tiles, q_ring, do_ring, lse_ring, delta_ring = tiles
-    _, _, full, empty, exchanged = barriers
+    _, full, empty, exchanged = barriers
     product: gl.constexpr = accumulator(BLOCK_Q)
     query: gl.constexpr = gl.SliceLayout(0, product)
     left: gl.constexpr = operand_a(dk.type.layout)
-    for step in range(first, last):
-        i = step
-        if not MASKED:
-            i = step + start
-            i = i - (i >= blocks) * blocks
-        slot = taken % STAGES
-        # 0, which no compiler knows: addresses that it saw never change would fill the registers, and spill
-        kv_now = kv + (taken >> 30) if OPAQUE else kv
-        if OPAQUE and not REGISTERS:
-            k = k_tiles.index(kv_now + CONSUMER).reshape([KEYS, D])
-            v = v_tiles.index(kv_now + CONSUMER).reshape([KEYS, D])
+    for i in range(first, last):
+        slot, before, now = taken % STAGES, taken % 3, (taken + 1) % 3
+        # 0, but the compiler does not know: it would see that the addresses of K and V never change, compute
+        # what the tensor cores need of them before the loop, and at D 128 spill it, as no registers are left
+        zero = taken >> 30
+        if not REGISTERS:
+            k = k_tiles.index(zero + CONSUMER).reshape([KEYS, D])
+            v = v_tiles.index(zero + CONSUMER).reshape([KEYS, D])
         q = q_ring.index(slot).reshape([BLOCK_Q, D])
         do = do_ring.index(slot).reshape([BLOCK_Q, D])
         mbarrier.wait(full.index(slot), taken // STAGES & 1)
@@ -106,29 +94,20 @@ def scan_queries_past_keys(
             p = gl.where((columns < S_k)[:, None], p, 0.0)
         delta = delta_ring.index(slot).load(query)
         dp = warpgroup_mma_wait(0, deps=[dp])
-        if LAG:
-            swapped = taken + turn
-            before, now = swapped % 3, (swapped + 1) % 3
-            # three buffers: whoever has written the one before is past the products that read this one
-            mbarrier.wait(exchanged.index(before), swapped // 3 & 1)
-        else:
-            before, now = taken % 2, taken % 2
+        # three buffers: whoever has written the one before is past the products that read this one
+        mbarrier.wait(exchanged.index(before), taken // 3 & 1)
         ds = (p * (dp - delta[None, :])).to(q.dtype)
         exchange.index(now * 2 + CONSUMER).store(ds)
         fence_async_shared()  # what threads wrote, before the tensor cores read it
         mbarrier.arrive(exchanged.index(now), count=1)
         # together and as late as this: dV any earlier, beside P and dP, costs registers, and spills at D 128
         dv = warpgroup_mma(gl.convert_layout(p.to(q.dtype), left), do, dv, is_async=True)
-        if not LAG:  # the other consumer's part, waited for under dV's product
-            mbarrier.wait(exchanged.index(now), taken // 2 & 1)
-            row_before = dq_row + i * BLOCK_Q
-        dq = part_of_dq(k_tiles, exchange, before, kv_now, BLOCK_Q, D, CONSUMER)
+        dq = part_of_dq(k_tiles, exchange, before, zero, D, CONSUMER)
         dk = warpgroup_mma(gl.convert_layout(ds, left), q, dk, is_async=True)
         dv, dq = warpgroup_mma_wait(1, deps=[dv, dq])
-        add_to_dq(dq_desc, dq_tile, dq, row_before, D, CONSUMER, FLAT)  # under dK's product
+        add_to_dq(dq_desc, dq_tile, dq, row_before, D, CONSUMER)  # under dK's product
         dk = warpgroup_mma_wait(0, deps=[dk])
         mbarrier.arrive(empty.index(slot), count=1)
-        if LAG:
-            row_before = dq_row + i * BLOCK_Q
+        row_before = dq_row + i * BLOCK_Q
         taken += 1
     return dk, dv, taken, row_before

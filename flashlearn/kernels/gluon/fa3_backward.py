@@ -174,7 +174,7 @@ def flat(t: Tensor) -> TensorDescriptor:
 
 
 def runs_of(sums: Tensor, runs: int) -> TensorDescriptor:
-    """The dense fp32 sums in blocks of so many runs of 256 numbers, as they lie."""
+    """The dense fp32 sums in blocks of `runs` runs of 256 numbers, as they lie."""
     layout = gl.NVMMASharedLayout(swizzle_byte_width=0, element_bitwidth=32, rank=2)
     return TensorDescriptor(sums, [sums.numel() // 256, 256], [256, 1], [runs, 256], layout)
 

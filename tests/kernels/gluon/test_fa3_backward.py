@@ -23,7 +23,7 @@ hopper_only = pytest.mark.skipif(
 )
 
 SPILLED_AT_MOST = 16
-"""Bytes of registers that the kernel for D 128 puts aside, once for a block of keys: its loop has none."""
+"""Bytes of registers that the kernel for D 128 puts aside: its loops over blocks of queries have none."""
 
 
 def launched(D, causal=False):

@@ -2229,9 +2229,9 @@ print(timings.table(measured, "backward"))
 # %% [markdown]
 # ## Appendix · What was tried for the backward pass, with predictions
 #
-# The package's kernel was slower than FlashAttention-4's on the same GPU. So its code was read (version 4.0.0b36,
-# `flash_bwd_sm90.py` and the tile sizes in `interface.py`), a list of differences and ideas was made, and for each of
-# them a prediction was written down before anything was timed. B, D, E and I are how FlashAttention-4 does it.
+# To make the package's kernel faster, FlashAttention-4's code was read (version 4.0.0b36, `flash_bwd_sm90.py` and the
+# tile sizes in `interface.py`), and what is different there was listed beside other ideas. For each of them a
+# prediction was written down before anything was timed. B, D, E and I are how FlashAttention-4 does it.
 #
 # - **A.** The compiler sees that $K$ and $V$ are always at the same place in shared memory, so it computes their WGMMA
 #   descriptors once, before the loop. At $D = 128$ no registers are left for them, and they are spilled and loaded
@@ -2254,17 +2254,17 @@ print(attempts.table(attempts.record()))
 # <details><summary><b>What to notice</b></summary>
 #
 # - A and B are in the package's kernel. Their predictions came from a count of the clocks that shared memory needs for
-#   a block, as if nothing else were a limit. Under a causal mask that was nearly right. Without a mask the two gave
-#   about half of what was predicted or less, so there shared memory cannot be the only limit; these times do not say
-#   which other there is. And B alone gave nothing under a causal mask: as long as the loop spills, it may be the
-#   spills that it waits for.
+#   a block, as if nothing else were a limit. At $D = 128$ under a causal mask the sum of both was nearly right. Without
+#   a mask it was about half of what was predicted or less: the count is wrong there, or something else is a limit too,
+#   and these times do not say which. B alone gave nothing under a causal mask. As long as the loop spills, it may be
+#   the spills that it waits for.
 # - E was predicted wrong by most: 5 % slower, since it spills, and it was 19 % slower. The prediction had the right
 #   sign and no count of what a spill costs.
 # - C is better than predicted at $D = 64$ and $S = 1024$, above all under a causal mask, and makes the kernel slower at
 #   $S = 16384$ in two of three cases, where nothing was expected. It is not in the package: it would have to be chosen
 #   by shape, and that has not been measured over enough shapes.
-# - H changes nothing under a causal mask, so that line compares a kernel with itself: differences of a few tenths of a
-#   per cent, such as all those of G, say nothing.
+# - H changes nothing under a causal mask, so that line compares a kernel with itself. Differences as small as that, such
+#   as all those of G, say little.
 #
 # </details>
 

@@ -2235,7 +2235,7 @@ print(timings.table(measured, "backward"))
 #
 # - **A.** The compiler sees that $K$ and $V$ are always at the same place in shared memory, so it computes their WGMMA
 #   descriptors once, before the loop. At $D = 128$ no registers are left for them, and they are spilled and loaded
-#   again in every turn. The kernel's `zero` is the number of blocks, shifted right by 30 bits: always 0, but the
+#   again in every turn. The kernel's `zero` is the number of blocks so far, shifted right by 30 bits: always 0, but the
 #   compiler cannot know, so it computes the descriptors when they are needed.
 # - **B.** $dQ$ is stored, and summed, in the order in which threads hold it.
 # - **C.** Programs are persistent, as in the package's forward pass: the producer loads the next $K$, $V$, $Q$ and $dO$

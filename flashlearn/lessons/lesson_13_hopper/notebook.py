@@ -2263,8 +2263,8 @@ print(attempts.table(attempts.record()))
 # - C is better than predicted at $D = 64$ and $S = 1024$, above all under a causal mask, and makes the kernel slower at
 #   $S = 16384$ in two of three cases, where nothing was expected. It is not in the package: it would have to be chosen
 #   by shape, and that has not been measured over enough shapes.
-# - H changes nothing under a causal mask, so that line compares a kernel with itself. Differences as small as that, such
-#   as all those of G, say little.
+# - H changes nothing under a causal mask, so that line compares a kernel with itself. Differences as small as that,
+#   such as all those of G, say little.
 #
 # </details>
 

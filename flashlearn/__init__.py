@@ -34,12 +34,12 @@ _HOMES = {
     "Report": "report",
     "TraceError": "tracing",
     "UnknownExercise": "lessons",
-    "attention": "kernels.variants.attention",
+    "attention": "kernels.model_attention.attention",
     "check": "course.check",
     "hint": "course.hints",
     "observing": "interpreter.route",
     "recall": "course.recall",
-    "register_in_transformers": "kernels.variants.hugging_face",
+    "register_in_transformers": "kernels.model_attention.hugging_face",
     "reset": "course.resetting",
     "solution": "course.solutions",
     "status": "course.status",
@@ -76,11 +76,12 @@ def __dir__() -> list[str]:
 
 
 def _is_the_command() -> bool:
-    """True in the `flashlearn` command itself, which launches no kernels."""
-    return Path(sys.argv[0]).name in ("flashlearn", "flashlearn.exe") or sys.orig_argv[1:3] == [
-        "-m",
-        "flashlearn",
-    ]
+    """True in the `flashlearn` command, in Jupyter's server and in nbconvert, which launch no kernels."""
+    command = Path(sys.argv[0])
+    if command.name == "__main__.py" and command.parent.name in ("jupyterlab", "nbconvert", "notebook"):
+        return True
+    commands = ("flashlearn", "jupyter", "jupyter-lab", "jupyter-nbconvert", "jupyter-notebook")
+    return command.stem in commands or sys.orig_argv[1:3] == ["-m", "flashlearn"]
 
 
 def _route_launches() -> None:

@@ -69,6 +69,15 @@ def test_every_name_of_the_package_that_the_documents_use_exists(document: str):
     assert named <= set(dir(flashlearn)), f"{document} names flashlearn.{named - set(dir(flashlearn))}"
 
 
+def test_the_page_for_teachers_counts_the_lessons_that_there_are():
+    from flashlearn.course import packaged_lessons
+
+    words = ["Twelve", "Thirteen", "Fourteen", "Fifteen", "Sixteen", "Seventeen", "Eighteen"]
+    lessons = sorted(packaged_lessons.sources())
+    page = (ROOT / "docs" / "teaching.md").read_text()
+    assert f"**{words[len(lessons) - 12]} lessons**, 00 to {lessons[-1][:2]}" in page
+
+
 def test_every_lesson_that_exists_is_listed():
     lessons = {path.stem for folder in ("notebooks", "solutions") for path in (ROOT / folder).glob("*.ipynb")}
     missing = [name for name in sorted(lessons) if f"(solutions/{name}.ipynb)" not in README]

@@ -28,10 +28,10 @@ from flashlearn.bench import attention_peers as peers
 from flashlearn.bench.measure import this_device, versions
 from flashlearn.kernels.fast_attention import fast_attention
 from flashlearn.kernels.gluon.fa3_attention import fa3_attention, is_hopper
-from flashlearn.kernels.variants import dispatch
-from flashlearn.kernels.variants.attention import attention
-from flashlearn.kernels.variants.forward import Extras
-from flashlearn.kernels.variants.options import Options
+from flashlearn.kernels.model_attention import dispatch
+from flashlearn.kernels.model_attention.attention import attention
+from flashlearn.kernels.model_attention.forward import Extras
+from flashlearn.kernels.model_attention.options import Options
 from flashlearn.machine.timers import WallClockTimer, default_timer, time_in_turns
 from flashlearn.running.precompiler import Precompiler
 

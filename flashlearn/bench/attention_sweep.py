@@ -21,11 +21,11 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from flashlearn.kernels.variants.attention import attention
-from flashlearn.kernels.variants.backward import variant_backward
-from flashlearn.kernels.variants.dense import dense_backward, dense_forward
-from flashlearn.kernels.variants.forward import Extras, variant_forward
-from flashlearn.kernels.variants.options import STEPS, Options
+from flashlearn.kernels.model_attention.attention import attention
+from flashlearn.kernels.model_attention.backward import variant_backward
+from flashlearn.kernels.model_attention.dense import dense_backward, dense_forward
+from flashlearn.kernels.model_attention.forward import Extras, variant_forward
+from flashlearn.kernels.model_attention.options import STEPS, Options
 
 __all__ = ["ALLOWED", "FEATURES", "Draw", "draws", "ratio", "sweep"]
 

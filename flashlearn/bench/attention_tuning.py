@@ -2,8 +2,8 @@
 
 $ python -m flashlearn.bench.attention_tuning                 # prints the fastest of each kernel and feature
 
-What is fastest goes into flashlearn/kernels/variants/launch_shapes.py by hand. The first candidate of each is
-what is launched now.
+What is fastest goes into flashlearn/kernels/model_attention/launch_shapes.py by hand. The first candidate of
+each is what is launched now.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ import torch
 from torch import Tensor
 
 from flashlearn.bench.attention_speed import bounds, lengths
+from flashlearn.kernels.model_attention.backward import variant_backward
+from flashlearn.kernels.model_attention.forward import Extras, variant_forward
+from flashlearn.kernels.model_attention.launch_shapes import variant_backward_shapes, variant_forward_shape
+from flashlearn.kernels.model_attention.options import Options
 from flashlearn.kernels.shapes import Shape
-from flashlearn.kernels.variants.backward import variant_backward
-from flashlearn.kernels.variants.forward import Extras, variant_forward
-from flashlearn.kernels.variants.launch_shapes import variant_backward_shapes, variant_forward_shape
-from flashlearn.kernels.variants.options import Options
 from flashlearn.machine.timers import time_in_turns
 from flashlearn.running.precompiler import Precompiler
 

@@ -97,3 +97,10 @@ def _enrolled(collected: Collected, handout: Handout, book: Gradebook) -> Iterat
         for lesson, submission in submissions(work, handout):
             book.enrol(work.student, lesson, submission, parts[lesson])
             yield Job(submission, parts[lesson])
+    here = {work.student.name for work in collected.students}
+    for student, lesson, submission in book.of_another_assignment({k: one.key for k, one in parts.items()}):
+        if lesson not in parts:
+            book.withdraw(student, lesson)
+        elif student.name not in here:  # handed in to an earlier run, from another folder
+            book.enrol(student, lesson, submission, parts[lesson])
+            yield Job(submission, parts[lesson])

@@ -15,15 +15,16 @@ import contextlib
 import dataclasses
 import fcntl
 import json
+import secrets
 import sqlite3
 import time
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from flashlearn.classroom.collecting.collect import Student
 from flashlearn.classroom.handout import Handout
+from flashlearn.classroom.policy import Override, Policy
 from flashlearn.classroom.records import (
     AssignedExercise,
     Assignment,
@@ -32,6 +33,7 @@ from flashlearn.classroom.records import (
     Submission,
     SubmissionGrade,
 )
+from flashlearn.classroom.results import NotebookResult, Result, canonical, composed, pseudonym, worth
 from flashlearn.course.files import CourseError
 
 LAYOUT = 1
@@ -50,43 +52,11 @@ CREATE TABLE IF NOT EXISTS judged (
 CREATE TABLE IF NOT EXISTS current (
     student TEXT NOT NULL, lesson TEXT NOT NULL, submission TEXT NOT NULL, assignment TEXT NOT NULL,
     PRIMARY KEY (student, lesson));
+CREATE TABLE IF NOT EXISTS override (
+    student TEXT NOT NULL, exercise TEXT NOT NULL, points REAL, comment TEXT NOT NULL,
+    PRIMARY KEY (student, exercise));
+CREATE TABLE IF NOT EXISTS roster (name TEXT PRIMARY KEY, ids TEXT NOT NULL);
 """
-
-
-@dataclass(frozen=True)
-class NotebookResult:
-    """One notebook of one student: what was handed in, and its grade, if there is one already."""
-
-    lesson: str
-    submission: Submission
-    grade: SubmissionGrade | None
-    attempts: int
-
-
-@dataclass(frozen=True)
-class Result:
-    """The result of one student. `points` are the exercises' points, added and rounded once, half up."""
-
-    student: Student
-    parts: tuple[NotebookResult, ...]
-    out_of: int
-    exercises: tuple[ExerciseGrade, ...] = field(default=())
-
-    @property
-    def points(self) -> int:
-        return half_up(sum(one.points for one in self.exercises))
-
-    @property
-    def complete(self) -> bool:
-        """Whether every notebook has a grade that is not a failure of the grader."""
-        return all(part.grade is not None and part.grade.status != "infrastructure" for part in self.parts)
-
-    @property
-    def unsafe(self) -> bool:
-        """Whether any of it was run without a sandbox."""
-        return any(
-            part.grade.status == "graded" and not part.grade.layers for part in self.parts if part.grade
-        )
 
 
 class Gradebook:
@@ -144,11 +114,40 @@ class Gradebook:
         with self.connection:
             before = self._fact("assignment")
             changed = before is not None and before["key"] != assignment.key
-            if changed:  # students are enrolled anew; grades stay, and count again where they fit
-                self._write("DELETE FROM current")
-                self._write("DELETE FROM student")
             self._write("INSERT OR REPLACE INTO fact VALUES ('assignment', ?)", json.dumps(record))
+            salt = json.dumps(secrets.token_hex(8))
+            self._write("INSERT OR IGNORE INTO fact VALUES ('salt', ?)", salt)
         return changed
+
+    def has_another_secret(self, handout: Handout) -> bool:
+        """Whether only the secret is another one than in the run before."""
+        before = self._fact("assignment")
+        if before is None:
+            return False
+        assignment = handout.assignment
+        same = (before["version"], before["exercises"]) == (
+            assignment.version,
+            [vars(one) for one in assignment.exercises],
+        )
+        return same and before["key"] != assignment.key
+
+    def of_another_assignment(self, keys: Mapping[str, str]) -> list[tuple[Student, str, Submission]]:
+        """What counts for a lesson, and was handed in when other exercises, points or rules were asked."""
+        rows = self.connection.execute(
+            "SELECT s.name, s.ids, c.lesson, c.assignment, h.record FROM current c"
+            " JOIN handed_in h USING (student, lesson, submission, assignment)"
+            " JOIN student s ON s.name = c.student ORDER BY s.name, c.lesson"
+        )
+        return [
+            (Student(name, json.loads(ids)), lesson, submission_from(record))
+            for name, ids, lesson, assignment, record in rows.fetchall()
+            if keys.get(lesson) != assignment
+        ]
+
+    def withdraw(self, student: Student, lesson: str) -> None:
+        """A lesson is not asked any more: what was handed in for it does not count."""
+        with self.connection:
+            self._write("DELETE FROM current WHERE student = ? AND lesson = ?", student.name, lesson)
 
     def enrol(self, student: Student, lesson: str, submission: Submission, assignment: Assignment) -> None:
         """Record what a student handed in; it is now what counts for this lesson."""
@@ -224,12 +223,94 @@ class Gradebook:
     def results(self) -> Iterator[Result]:
         """The results of all students, by name."""
         assignment, _ = self.assignment()
-        for name, ids in self.connection.execute("SELECT name, ids FROM student ORDER BY name").fetchall():
-            yield composed(Student(name, json.loads(ids)), tuple(self._parts(name)), assignment)
+        policy, overrides = self.policy(), self._overrides()
+        for student in self._students():
+            parts = tuple(self._parts(student.name, policy))
+            yield composed(student, parts, assignment, policy, overrides.get(student.name, {}))
 
-    def _parts(self, student: str) -> Iterator[NotebookResult]:
+    def policy(self) -> Policy:
+        """What the teacher decided about late work and attempts."""
+        return Policy(**(self._fact("policy") or {}))
+
+    def decide(self, policy: Policy) -> None:
+        """Keep a policy, in place of the one before."""
+        record = json.dumps(dataclasses.asdict(policy))
+        with self.connection:
+            self._write("INSERT OR REPLACE INTO fact VALUES ('policy', ?)", record)
+
+    def override(self, student: str, exercise: str, by: Override | None) -> None:
+        """Keep a teacher's word on one exercise of one student; None takes it back."""
+        with self.connection:
+            self._write("DELETE FROM override WHERE student = ? AND exercise = ?", student, exercise)
+            if by is not None:
+                at = (student, exercise, by.points, by.comment)
+                self._write("INSERT INTO override VALUES (?, ?, ?, ?)", *at)
+
+    def enlist(self, students: Iterable[Student]) -> None:
+        """Keep the roster of the class, in place of the one before."""
+        with self.connection:
+            self._write("DELETE FROM roster")
+            for one in students:
+                self._write(
+                    "INSERT OR REPLACE INTO roster VALUES (?, ?)", one.name, json.dumps(dict(one.ids))
+                )
+
+    def names(self) -> dict[str, str]:
+        """The students' names by their pseudonyms, for grading without names."""
+        salt = self._fact("salt") or "none"
+        names = [student.name for student in self._students()]
+        return {pseudonym(salt, name): name for name in names}
+
+    def _students(self) -> list[Student]:
+        """Everybody who handed in, and everybody else of the roster, by name."""
+        rows = self.connection.execute("SELECT name, ids FROM student").fetchall()
+        here = [Student(name, json.loads(ids)) for name, ids in rows]
+        ids = {pair for student in here for pair in student.ids.items()}
+        names = {canonical(student.name) for student in here}
+        if self._has_table("roster"):
+            for name, known in self.connection.execute("SELECT name, ids FROM roster").fetchall():
+                other = Student(name, json.loads(known))
+                if canonical(name) not in names and not ids & set(other.ids.items()):
+                    here.append(other)
+        return sorted(here, key=lambda student: student.name)
+
+    def _overrides(self) -> dict[str, dict[str, Override]]:
+        found: dict[str, dict[str, Override]] = {}
+        if self._has_table("override"):
+            rows = self.connection.execute("SELECT student, exercise, points, comment FROM override")
+            for student, exercise, points, comment in rows.fetchall():
+                found.setdefault(student, {})[exercise] = Override(points, comment)
+        return found
+
+    def _has_table(self, name: str) -> bool:
+        """Whether there is a table: a gradebook of an earlier version has fewer."""
+        where = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?"
+        return self.connection.execute(where, (name,)).fetchone() is not None
+
+    def _parts(self, student: str, policy: Policy) -> Iterator[NotebookResult]:
+        """The notebook that counts for each lesson: the latest, or the best of all that were handed in."""
+        for part in self._latest(student):
+            if policy.attempts != "best":
+                yield part
+                continue
+            tried = self._attempts(student, part.lesson)
+            yield max((part, *(dataclasses.replace(part, submission=s, grade=g) for s, g in tried)),
+                      key=lambda one: worth(one, policy))  # fmt: skip
+
+    def _attempts(self, student: str, lesson: str) -> list[tuple[Submission, SubmissionGrade]]:
+        """A student's graded versions of a notebook, for the exercises that are asked now."""
         rows = self.connection.execute(
-            "SELECT c.lesson, h.record, g.record, (SELECT count(DISTINCT submission) FROM handed_in a"
+            "SELECT h.record, g.record FROM current c JOIN handed_in h USING (student, lesson, assignment)"
+            " JOIN grade g ON g.submission = h.submission AND g.assignment = h.assignment"
+            " WHERE c.student = ? AND c.lesson = ? AND g.status != 'infrastructure' ORDER BY h.seen DESC",
+            (student, lesson),
+        )
+        return [(submission_from(one), grade_from(grade)) for one, grade in rows.fetchall()]
+
+    def _latest(self, student: str) -> Iterator[NotebookResult]:
+        rows = self.connection.execute(
+            "SELECT c.lesson, h.record, g.record, (SELECT count(DISTINCT coalesce("
+            "  nullif(json_extract(a.record, '$.content'), ''), a.submission)) FROM handed_in a"
             "  WHERE a.student = c.student AND a.lesson = c.lesson)"
             " FROM current c JOIN handed_in h USING (student, lesson, submission, assignment)"
             " LEFT JOIN grade g USING (submission, assignment) WHERE c.student = ? ORDER BY c.lesson",
@@ -249,18 +330,6 @@ class Gradebook:
 
     def _write(self, statement: str, *values: Any) -> None:
         self.connection.execute(statement, values)
-
-
-def composed(student: Student, parts: tuple[NotebookResult, ...], assignment: Assignment) -> Result:
-    """A student's result of their notebooks, with every exercise of the assignment, in order."""
-    of = {one.name: one for part in parts if part.grade for one in part.grade.exercises}
-    exercises = tuple(of.get(asked.name) or _none_yet(asked) for asked in assignment.exercises)
-    return Result(student, parts, sum(asked.points for asked in assignment.exercises), exercises)
-
-
-def half_up(points: float) -> int:
-    """Points rounded half up: 2.5 gives 3. A sum of thirds that is just below a half counts as a half."""
-    return int(points + 0.5 + 1e-9)
 
 
 def submission_from(record: str) -> Submission:
@@ -285,10 +354,6 @@ def judged_from(record: str) -> JudgedExercise:
     """A judged exercise out of its record."""
     found = json.loads(record)
     return JudgedExercise(ExerciseGrade(**found["grade"]), tuple(found["notes"]), tuple(found["layers"]))
-
-
-def _none_yet(asked: AssignedExercise) -> ExerciseGrade:
-    return ExerciseGrade(asked.name, "not graded", 0, asked.points)
 
 
 def _connected(path: Path) -> sqlite3.Connection:

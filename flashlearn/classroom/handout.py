@@ -6,10 +6,12 @@
 
 from __future__ import annotations
 
+import codecs
 import dataclasses
 import functools
 import hashlib
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -25,6 +27,8 @@ LARGEST = 20_000_000
 
 MOST_CELLS = 2_000
 """Cells of a notebook: a lesson has about a hundred."""
+
+_MERGING = re.compile(rb"^<{7} .*^={7}", re.MULTILINE | re.DOTALL)
 
 
 class NotebookCell(NamedTuple):
@@ -72,10 +76,11 @@ class Handout:
 
 
 class ParsedNotebook(NamedTuple):
-    """A notebook: its code cells, and the lesson that its metadata names."""
+    """A notebook: its code cells, the lesson that its metadata names, and the texts of its other cells."""
 
     code: tuple[tuple[str, str, str], ...]
     lesson: str
+    prose: tuple[str, ...] = ()
 
 
 def key_of(assignment: Assignment) -> str:
@@ -93,8 +98,14 @@ def read_cells(content: bytes) -> ParsedNotebook:
             "hand it in again."
         )
     try:
-        notebook = json.loads(content.decode("utf-8-sig"))
+        wide = content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+        notebook = json.loads(content.decode("utf-16" if wide else "utf-8-sig"))
     except (ValueError, RecursionError, MemoryError):
+        if _MERGING.search(content):
+            raise ValueError(
+                "The file has git's merge markers (<<<<<<<) in it: resolve the conflict, open it in Jupyter, "
+                "and hand it in again."
+            ) from None
         raise ValueError(
             "The file is not a notebook: it is not in the format that Jupyter writes. It may be truncated."
         ) from None
@@ -109,7 +120,10 @@ def read_cells(content: bytes) -> ParsedNotebook:
         if isinstance(cell, dict) and cell.get("cell_type") == "code"
         if _source(cell).strip() != installed_cell.TEXT
     )
-    return ParsedNotebook(code, _named(notebook, "flashlearn", "lesson"))
+    prose = tuple(
+        _source(cell) for cell in cells if isinstance(cell, dict) and cell.get("cell_type") != "code"
+    )
+    return ParsedNotebook(code, _named(notebook, "flashlearn", "lesson"), prose)
 
 
 def _source(cell: dict) -> str:

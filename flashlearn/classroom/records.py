@@ -55,7 +55,8 @@ class Submission:
 
     `student` is the name as the folder or the file gives it, `files` are its paths, `cells` the code cells in
     order without check cells, `notes` what the structure check tells the student, and `broken` says why
-    nothing can be graded. `key` is the hash of the content.
+    nothing can be graded. `key` is the hash of what is run, `content` that of all code cells.
+    `handed_in` is when, as far as the platform says so, in ISO 8601; `late` that it says so without a date.
     """
 
     student: str
@@ -64,6 +65,9 @@ class Submission:
     key: str
     notes: tuple[str, ...] = ()
     broken: str = ""
+    content: str = ""
+    handed_in: str = ""
+    late: bool = False
 
 
 @dataclass(frozen=True)
@@ -72,7 +76,8 @@ class ExerciseGrade:
 
     `verdict` is "pass", "wrong", "todo", "missing", "stopped" (out of time or memory) or "not graded";
     `sentence`, `line_number`, `line` and `next_step` are for the student, `mistake` names the finding for the
-    teacher's statistics, `for_teacher` is a remark that a student does not see.
+    teacher's statistics, `for_teacher` is a remark that a student does not see. `comment` is a teacher's for
+    the student, and `overridden` says that the points are the teacher's.
     """
 
     name: str
@@ -88,6 +93,8 @@ class ExerciseGrade:
     mistake: str = ""
     for_teacher: str = ""
     seconds: float = 0.0
+    comment: str = ""
+    overridden: bool = False
 
 
 @dataclass(frozen=True)

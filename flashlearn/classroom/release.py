@@ -90,6 +90,8 @@ def read_handout(folder: Path, seed_file: Path | None = None) -> Handout:
     path = folder / MANIFEST
     try:
         manifest = json.loads(path.read_text(encoding="utf-8"))
+        if manifest["manifest"] != VERSION:
+            raise ValueError(f"its version is {manifest['manifest']!r}, and this one reads {VERSION}")
         asked = tuple(
             AssignedExercise(str(one["name"]), str(one["lesson"]), _points(one), _rule(one))
             for one in manifest["exercises"]
@@ -139,6 +141,8 @@ def _asked(lesson: Lesson, rule: str) -> tuple[AssignedExercise, ...]:
 
 def _points(one: dict) -> int:
     points = one["points"]
+    if isinstance(points, float) and points.is_integer():
+        points = int(points)
     if not isinstance(points, int) or isinstance(points, bool) or points < 0:
         raise ValueError(f"points of {one['name']} are {points!r}, and should be a whole number")
     return points

@@ -43,9 +43,21 @@ class Pair(NamedTuple):
     share: float
 
 
-def alike(answers: Mapping[str, Iterable[tuple[str, str]]]) -> list[Pair]:
-    """Pairs by exercise, the most alike first; `answers` has (student, text) for each exercise."""
-    found = [pair for exercise, texts in answers.items() for pair in _pairs(exercise, list(texts))]
+def alike(
+    answers: Mapping[str, Iterable[tuple[str, str]]],
+    others: Mapping[str, Iterable[tuple[str, str]]] | None = None,
+) -> list[Pair]:
+    """Pairs by exercise, the most alike first; `answers` has (student, text) for each exercise.
+
+    `others` are texts that answers may be alike too: of earlier years, or the course's own. Two of them make
+    no pair, and what they have in common does not count as common in the class.
+    """
+    beside = others or {}
+    found = [
+        pair
+        for exercise, texts in answers.items()
+        for pair in _pairs(exercise, list(texts), list(beside.get(exercise, ())))
+    ]
     return sorted(found, key=lambda pair: (-pair.share, pair.exercise, pair.one, pair.other))
 
 
@@ -55,20 +67,22 @@ def pieces(text: str) -> frozenset[tuple[str, ...]]:
     return frozenset(tuple(tokens[i : i + LENGTH]) for i in range(len(tokens) - LENGTH + 1))
 
 
-def _pairs(exercise: str, texts: list[tuple[str, str]]) -> list[Pair]:
+def _pairs(exercise: str, ours: list[tuple[str, str]], others: list[tuple[str, str]]) -> list[Pair]:
+    texts = [*ours, *others]
     owners: dict[tuple[str, ...], set[int]] = defaultdict(set)
     for number, (_, text) in enumerate(texts):
         for piece in pieces(text):
             owners[piece].add(number)
-    common = max(3, len(texts) // 20)  # more than this: from the lesson, or required by the task
+    common = max(3, len(ours) // 20)  # more than this: from the lesson, or required by the task
     own: dict[int, int] = defaultdict(int)
     shared: dict[tuple[int, int], int] = defaultdict(int)
     for who in owners.values():
-        if len(who) <= common:
+        if sum(number < len(ours) for number in who) <= common:
             for number in who:
                 own[number] += 1
-            for pair in combinations(sorted(who), 2):
-                shared[pair] += 1
+            for one, other in combinations(sorted(who), 2):
+                if one < len(ours):
+                    shared[one, other] += 1
     found = []
     for (a, b), count in shared.items():
         share = count / (own[a] + own[b] - count)

@@ -11,9 +11,9 @@ from pathlib import Path
 
 from flashlearn.classroom.collecting.collect import Student, StudentFiles, submissions
 from flashlearn.classroom.collecting.file_tree import open_tree
-from flashlearn.classroom.gradebook import NotebookResult, Result, composed
 from flashlearn.classroom.handout import Handout
 from flashlearn.classroom.job import Grading, Job, without_running
+from flashlearn.classroom.results import NotebookResult, Result, composed
 from flashlearn.classroom.workers.pool import Pool
 
 

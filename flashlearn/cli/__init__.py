@@ -14,7 +14,18 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from flashlearn.cli import bench, check, classroom, console, doctor, files, lab, lessons, status
+from flashlearn.cli import (
+    bench,
+    check,
+    classroom,
+    console,
+    doctor,
+    files,
+    lab,
+    leaderboard,
+    lessons,
+    status,
+)
 from flashlearn.course.files import CourseError
 
 
@@ -86,5 +97,6 @@ app.command()(check.check)
 app.command()(files.hint)
 app.command()(files.solution)
 app.command()(files.reset)
+app.command()(leaderboard.leaderboard)
 app.add_typer(classroom.app, name="class")
 app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})(bench.bench)

@@ -16,8 +16,8 @@ from flashlearn.cli import console
 from flashlearn.course.files import CourseError, reason
 
 if TYPE_CHECKING:
-    from flashlearn.classroom.gradebook import Result
     from flashlearn.classroom.handout import Handout
+    from flashlearn.classroom.results import Result
 
 HANDOUT = typer.Option(help="The folder made by `class release`.")
 SEED_FILE = typer.Option(help="The seed file that the handout was made with.")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 import json
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -22,8 +22,9 @@ from rich.progress import (
 from rich.text import Text
 
 from flashlearn import __version__
+from flashlearn.classroom.whole_files import write_whole
 from flashlearn.cli import autograders, console
-from flashlearn.course.files import Course, CourseError, reason
+from flashlearn.course.files import Course, CourseError, reason, unknown
 
 if TYPE_CHECKING:
     from flashlearn.classroom.class_run import RunSummary
@@ -50,6 +51,13 @@ class Place(enum.StrEnum):
     moodle = "moodle"
     gradescope = "gradescope"
     prairielearn = "prairielearn"
+
+
+class Attempts(enum.StrEnum):
+    """Which of a student's versions of a notebook counts."""
+
+    latest = "latest"
+    best = "best"
 
 
 class Rule(enum.StrEnum):
@@ -123,6 +131,11 @@ def grade(
     try:
         grader = _grader(Grading(unsafe=unsafe, gpus=gpus), workers, scheduler)
         with Gradebook.open(db) as book, grader, _progress(total) as bar:
+            if book.has_another_secret(handed_out) and not regrade:
+                raise CourseError(
+                    f"{seed_file or 'No seed file'} is not the secret of the run before: all inputs would be "
+                    "drawn anew. With --regrade everything is graded again with it."
+                )
             if book.begin(handed_out):
                 console.say("The assignment has changed since the last run: everything is graded again.")
             tally = grade_all(collected, handed_out, book, grader, regrade, bar)
@@ -148,15 +161,96 @@ def feedback(
 
 @app.command()
 def report(
-    db: Book = BOOK, out: Annotated[Path, typer.Option(help="The page to write.")] = Path("report.html")
+    db: Book = BOOK,
+    out: Annotated[Path, typer.Option(help="The page to write.")] = Path("report.html"),
+    earlier: Annotated[
+        list[Path] | None, typer.Option(help="A gradebook of an earlier year, to compare answers with.")
+    ] = None,
+    anonymous: Annotated[
+        bool, typer.Option("--anonymous", help="With a stand-in for each student's name.")
+    ] = False,
 ) -> None:
-    """Write one page about the class: points, mistakes, where students are stuck, answers that look alike."""
+    """Write one page about the class: points, mistakes, where students are stuck, answers that look alike.
+
+    Answers are compared with each other, with the course's solutions, and with those of earlier years.
+    """
     from flashlearn.classroom.gradebook import Gradebook
     from flashlearn.classroom.pages.report import render, summary
 
-    with Gradebook.read(db) as book:
-        write(out, render(summary(book)))
+    with ExitStack() as books:
+        years = [(path.stem, books.enter_context(Gradebook.read(path))) for path in earlier or ()]
+        book = books.enter_context(Gradebook.read(db))
+        write(out, render(summary(book, years, anonymous)))
     console.say(f"The report is {out}.")
+
+
+@app.command()
+def roster(
+    table: Annotated[Path, typer.Argument(help="A CSV with a column called name, or a platform's export.")],
+    db: Book = BOOK,
+) -> None:
+    """Keep the list of the class: who hands in nothing gets a row of zeros."""
+    from flashlearn.classroom.gradebook import Gradebook
+    from flashlearn.classroom.roster import read_roster
+
+    students = read_roster(read_table(table))
+    with Gradebook.open(db) as book:
+        book.enlist(students)
+    console.say(f"The roster has {console.count(len(students), 'student')}.")
+
+
+@app.command()
+def override(
+    student: Annotated[str, typer.Argument(help="The student's name, or the stand-in for it.")],
+    exercise: Annotated[str, typer.Argument(help="The exercise.")],
+    points: Annotated[float | None, typer.Option(min=0, help="Points in place of the grader's.")] = None,
+    comment: Annotated[str, typer.Option(help="A comment that the student reads.")] = "",
+    remove: Annotated[bool, typer.Option("--remove", help="Take an earlier override back.")] = False,
+    db: Book = BOOK,
+) -> None:
+    """Set the points of one exercise of one student, or write a comment. Grading again keeps both."""
+    from flashlearn.classroom.gradebook import Gradebook
+    from flashlearn.classroom.policy import Override
+
+    if not remove and points is None and not comment:
+        raise CourseError("`--points` or `--comment` says what to keep, `--remove` takes it back.")
+    with Gradebook.open(db) as book:
+        names = book.names()
+        name = names.get(student, student)
+        if name not in names.values():
+            raise CourseError(f"There is no student called {student!r} in {db}: names are as in its report.")
+        assignment, _ = book.assignment()
+        if exercise not in [one.name for one in assignment.exercises]:
+            raise CourseError(unknown("exercise", exercise, [one.name for one in assignment.exercises]))
+        book.override(name, exercise, None if remove else Override(points, comment))
+    console.say(f"Kept for {student}: write feedback, report and exports again.")
+
+
+@app.command()
+def policy(
+    due: Annotated[str, typer.Option(help="When work is due: 2026-09-01T23:59+02:00.")] = "",
+    per_day: Annotated[
+        float, typer.Option(min=0, max=100, help="Percent of its points that late work loses for each day.")
+    ] = 0.0,
+    most: Annotated[float, typer.Option(min=0, max=100, help="Percent that it loses at most.")] = 100.0,
+    attempts: Annotated[Attempts, typer.Option(help="Which version of a notebook counts.")] = Attempts.latest,
+    db: Book = BOOK,
+) -> None:
+    """Decide about late work and attempts. The grades do not change; what is written of them does.
+
+    Dates are those of Gradescope's metadata. Canvas marks late files without a date: they lose one day's.
+    """
+    from flashlearn.classroom.gradebook import Gradebook
+    from flashlearn.classroom.policy import Policy, moment
+
+    try:
+        moment(due) if due else None
+    except ValueError:
+        raise CourseError(f"{due} is no date such as 2026-09-01T23:59+02:00.") from None
+    with Gradebook.open(db) as book:
+        book.decide(Policy(due, per_day, most, attempts.value))
+    late = f"late work loses {per_day:g} % for each day, {most:g} % at most" if per_day else "no late policy"
+    console.say(f"Kept: {late}; the {attempts.value} version of a notebook counts.")
 
 
 @app.command()
@@ -245,6 +339,11 @@ def read(path: Path | None, place: Place) -> str:
     """The table to fill in. Raises CourseError if there is none."""
     if path is None:
         raise CourseError(f"`--fill` names the table that you exported from {place.value.title()}.")
+    return read_table(path)
+
+
+def read_table(path: Path) -> str:
+    """A table's text. Raises CourseError."""
     try:
         return path.read_text(encoding="utf-8-sig")
     except OSError as error:
@@ -256,8 +355,7 @@ def read(path: Path | None, place: Place) -> str:
 def write(path: Path, text: str) -> None:
     """Write a text to a file. Raises CourseError if that fails."""
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8", errors="replace")
+        write_whole(path, text)
     except OSError as error:
         raise CourseError(f"{path} cannot be written: {reason(error)}.") from error
 
@@ -266,7 +364,7 @@ def _grader(grading: Grading, workers: int, scheduler: str) -> Cluster | Pool:
     from flashlearn.classroom.workers.cluster import Cluster
     from flashlearn.classroom.workers.pool import Pool
 
-    return Cluster(scheduler, grading) if scheduler else Pool(grading, workers)
+    return Cluster(scheduler, grading, say=console.say) if scheduler else Pool(grading, workers)
 
 
 def _say(tally: RunSummary, db: Path) -> None:

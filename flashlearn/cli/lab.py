@@ -24,7 +24,9 @@ DEFAULT_PORT = 8888
 SETTINGS = Path(__file__).parent / "jupyter"
 """JupyterLab's defaults for the course: no question about news, and Markdown files open as pages.
 
-A learner's own settings take precedence.
+Notebooks are drawn in part, in the mode "full": in the others a link to an exercise of a notebook that is
+not open yet is followed before its cells are on the page, and ends at the notebook's top. A learner's own
+settings take precedence.
 """
 
 
@@ -62,6 +64,8 @@ def lab(
         "JUPYTER_TOKEN": token,  # not as an argument: every user of a machine can read command lines
         "JUPYTER_PREFER_ENV_PATH": "1",  # kernels of this environment come before the user's others
         "JUPYTER_CONFIG_PATH": settings,
+        "PYTHONSTARTUP": str(SETTINGS / "startup.py"),
+        "FLASHLEARN_PYTHONSTARTUP": os.environ.get("PYTHONSTARTUP", ""),
     }
     os.chdir(course.work)
     os.execve(sys.executable, arguments, environment)

@@ -15,7 +15,7 @@ import re
 import subprocess
 from collections.abc import Mapping
 
-from flashlearn.compiler.packing import innermost
+from flashlearn.compiler.packing import TUPLE, innermost
 from flashlearn.interpreter.specialization import source_of
 from flashlearn.observation import Launch
 
@@ -34,6 +34,10 @@ def listing(launch: Launch, target: int = 90) -> Mapping[str, str | bytes]:
     from triton.backends.compiler import BaseBackend, GPUTarget
 
     kernel = innermost(launch.kernel)
+    if launch.specialised is not None and TUPLE in launch.signature.values():
+        bound = launch.specialised
+        source = source_of(kernel, bound.signature, bound.constexprs, bound.attributes)
+        return triton.compile(source, target=GPUTarget("cuda", target, 32), options=dict(launch.options)).asm
     names = list(inspect.signature(kernel.fn).parameters)
     constants = {(names.index(name),): value for name, value in launch.constexprs.items()}
     signature = {name: launch.signature.get(name, "constexpr") for name in names}

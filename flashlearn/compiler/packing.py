@@ -38,7 +38,7 @@ class PackingError(Exception):
     """A kernel whose source cannot be read; the message is a sentence for the learner."""
 
 
-class _Functions(list):
+class PackedFunctions(list):
     """The packed functions of a job, and the aggregates that they name."""
 
     def __init__(self) -> None:
@@ -47,7 +47,7 @@ class _Functions(list):
         self.known: dict[int, int] = {}
 
 
-class _UnsupportedValue(Exception):
+class UnsupportedValue(Exception):
     """A value that compiled code cannot use; the message says what it is."""
 
 
@@ -58,14 +58,14 @@ def pack(launch: Launch) -> dict[str, Packed]:
     if launch.unshippable:
         raise PackingError(launch.unshippable)
     taken = next((name for name, kind in launch.signature.items() if kind == TUPLE), "")
-    if taken:
+    if taken and launch.specialised is None:
         raise PackingError(
             f"{taken} of {launch.name} is a tuple: no figures are available for such launches."
         )
-    functions = _Functions()
+    functions = PackedFunctions()
     seen: dict[int, int] = {}
     jitted = innermost(launch.kernel)
-    kernel = _add(jitted, functions, seen)
+    kernel = add_function(jitted, functions, seen)
     constexprs: dict[str, Packed] = {}
     for parameter in inspect.signature(jitted.fn).parameters.values():
         name = parameter.name
@@ -75,8 +75,8 @@ def pack(launch: Launch) -> dict[str, Packed]:
         if value is parameter.empty:
             raise PackingError(f"The launch of {launch.name} gave its parameter {name} no value.")
         try:
-            constexprs[name] = _value(value, functions, seen)
-        except _UnsupportedValue as error:
+            constexprs[name] = packed_value(value, functions, seen)
+        except UnsupportedValue as error:
             raise PackingError(
                 f"The argument {name} of {launch.name} is {error}; a compiled kernel takes numbers, dtypes "
                 "and jitted functions as compile-time constants."
@@ -90,7 +90,27 @@ def pack(launch: Launch) -> dict[str, Packed]:
         "constexprs": constexprs,
         "options": {k: v for k, v in launch.options.items() if isinstance(v, bool | int | float | str)},
         "divisible": sorted(getattr(launch, "divisible", ())),
+        "tuples": {name: _tuple(launch, name, functions, seen) for name in _tuples_of(launch)},
     }
+
+
+def _tuples_of(launch: Launch) -> list[str]:
+    """The parameters that were given a tuple; the rest of a launch is known by name alone."""
+    return [name for name, kind in launch.signature.items() if kind == TUPLE]
+
+
+def _tuple(launch: Launch, name: str, functions: PackedFunctions, seen: dict[int, int]) -> dict[str, Packed]:
+    """The types inside a tuple as triton binds them, and, by their paths in it, its constants and what is
+    divisible by 16."""
+    bound = launch.specialised
+    index = list(bound.signature).index(name)
+    constants = [
+        [path[1:], packed_value(value, functions, seen)]
+        for path, value in bound.constexprs.items()
+        if path[0] == index
+    ]
+    divisible = [path[1:] for path, found in bound.attributes.items() if path[0] == index and found]
+    return {"types": bound.signature[name], "constants": constants, "divisible": divisible}
 
 
 def describe(job: dict[str, Any]) -> dict[str, str]:
@@ -108,7 +128,7 @@ def innermost(kernel: Any) -> Any:
     return kernel
 
 
-def _add(jitted: Any, functions: _Functions, seen: dict[int, int]) -> int:
+def add_function(jitted: Any, functions: PackedFunctions, seen: dict[int, int]) -> int:
     """Append a jitted function and, recursively, those it calls; returns its index in `functions`."""
     fn = jitted.fn
     if id(fn) in seen:
@@ -129,8 +149,8 @@ def _add(jitted: Any, functions: _Functions, seen: dict[int, int]) -> int:
     scope = fn.__globals__ | inspect.getclosurevars(fn).nonlocals
     for name in sorted(_mentioned(packed["source"]) & scope.keys()):
         try:
-            packed["names"][name] = _value(scope[name], functions, seen)
-        except _UnsupportedValue as error:
+            packed["names"][name] = packed_value(scope[name], functions, seen)
+        except UnsupportedValue as error:
             packed["foreign"][name] = str(error)
     packed["parameters"] = [_parameter(p, functions, seen) for p in inspect.signature(fn).parameters.values()]
     return index
@@ -165,7 +185,7 @@ def _source(jitted: Any) -> tuple[list[str], int]:
 
 
 def _parameter(
-    parameter: inspect.Parameter, functions: _Functions, seen: dict[int, int]
+    parameter: inspect.Parameter, functions: PackedFunctions, seen: dict[int, int]
 ) -> dict[str, Packed]:
     """Name, annotation as text (all that triton reads of it) and default of one parameter."""
     annotation = parameter.annotation
@@ -176,43 +196,45 @@ def _parameter(
     packed: dict[str, Packed] = {"name": parameter.name, "annotation": annotation}
     if parameter.default is not parameter.empty:
         try:
-            packed["default"] = _value(parameter.default, functions, seen)
-        except _UnsupportedValue:
+            packed["default"] = packed_value(parameter.default, functions, seen)
+        except UnsupportedValue:
             packed["default"] = None
     return packed
 
 
-def _value(value: Any, functions: _Functions, seen: dict[int, int]) -> Packed:
-    """One value as data. Raises `_UnsupportedValue` for what a compiled kernel could not use anyway."""
+def packed_value(value: Any, functions: PackedFunctions, seen: dict[int, int]) -> Packed:
+    """One value as data. Raises `UnsupportedValue` for what a compiled kernel could not use anyway."""
     if value is None or isinstance(value, bool | int | float | str):
         return value
     if isinstance(value, tl.constexpr):
-        return {"constexpr": _value(value.value, functions, seen)}
+        return {"constexpr": packed_value(value.value, functions, seen)}
     if isinstance(value, tl.dtype):
         return {"dtype": str(value)}
     if type(value) is tuple or type(value) is list:
-        return {type(value).__name__: [_value(item, functions, seen) for item in value]}
+        return {type(value).__name__: [packed_value(item, functions, seen) for item in value]}
     if isinstance(value, ModuleType):
         return _module(value)
     if isinstance(value, type) and getattr(value, "__triton_aggregate__", False):
         return {"aggregate": _aggregate(value, functions, seen)}
     if isinstance(value, types.UnionType) or typing.get_origin(value) is typing.Union:
-        return {"union": [_value(part, functions, seen) for part in typing.get_args(value)]}
+        return {"union": [packed_value(part, functions, seen) for part in typing.get_args(value)]}
     home = getattr(value, "__module__", None) or ""
     if dataclasses.is_dataclass(value) and not isinstance(value, type) and home.startswith(GLUON):
-        fields = {f.name: _value(getattr(value, f.name), functions, seen) for f in dataclasses.fields(value)}
+        fields = {
+            f.name: packed_value(getattr(value, f.name), functions, seen) for f in dataclasses.fields(value)
+        }
         return {"record": [home, type(value).__name__, fields]}
     name = getattr(value, "__name__", "")
     if home.startswith("triton.") and name and hasattr(sys.modules.get(home), name):
         return {"member": [home, name]}
     if isinstance(value, FunctionType) and tl.core.is_builtin(value):
-        return {"function": _add(_Builtin(inspect.unwrap(value)), functions, seen)}
+        return {"function": add_function(_Builtin(inspect.unwrap(value)), functions, seen)}
     if hasattr(value, "fn") and isinstance(innermost_or_none(value), FunctionType):
-        return {"function": _add(innermost(value), functions, seen)}
-    raise _UnsupportedValue(f"a {type(value).__name__}")
+        return {"function": add_function(innermost(value), functions, seen)}
+    raise UnsupportedValue(f"a {type(value).__name__}")
 
 
-def _aggregate(kind: type, functions: _Functions, seen: dict[int, int]) -> int:
+def _aggregate(kind: type, functions: PackedFunctions, seen: dict[int, int]) -> int:
     """An aggregate class by its index: its fields, its constructor, its methods."""
     if id(kind) in functions.known:
         return functions.known[id(kind)]
@@ -226,10 +248,12 @@ def _aggregate(kind: type, functions: _Functions, seen: dict[int, int]) -> int:
     made = vars(written)["__init__"]
     if isinstance(made, FunctionType):
         made = _Plain(made)
-    packed["fields"] = {name: _value(what, functions, seen) for name, what in written.__annotations__.items()}
-    packed["init"] = _add(made, functions, seen)
+    packed["fields"] = {
+        name: packed_value(what, functions, seen) for name, what in written.__annotations__.items()
+    }
+    packed["init"] = add_function(made, functions, seen)
     packed["members"] = {
-        name: _add(value, functions, seen) for name, value in members.items() if name != "__init__"
+        name: add_function(value, functions, seen) for name, value in members.items() if name != "__init__"
     }
     return index
 
@@ -256,4 +280,4 @@ def _module(module: ModuleType) -> Packed:
     top = module.__name__.split(".")[0]
     if top == "triton" or top in sys.stdlib_module_names:
         return {"module": module.__name__}
-    raise _UnsupportedValue(f"the module {module.__name__}")
+    raise UnsupportedValue(f"the module {module.__name__}")

@@ -84,7 +84,12 @@ def _name(renamed: Sequence[Sequence[str]]) -> None:
 
 
 class Shipment(dict):
-    """The shipped functions by index, each made when it is first asked for: a default may name another."""
+    """The shipped functions by index, each made when it is first asked for: a default may name another.
+
+    `runs` says whether kernels' bodies run in Python, `file` what their text is called in tracebacks.
+    """
+
+    runs, file = False, "<shipped {}>"
 
     def __init__(self, packed: list[dict[str, Any]], aggregates: Sequence[dict[str, Any]] = ()) -> None:
         super().__init__()
@@ -122,7 +127,7 @@ class Shipment(dict):
 
 
 def _function(index: int, packed: dict[str, Any], made: Shipment) -> Any:
-    """A jitted function from text. A kernel's body never runs in Python: a stand-in has its signature."""
+    """A jitted function from text. Where no kernel's body runs in Python, a stand-in has its signature."""
     import triton
     from triton.runtime import jit
 
@@ -133,9 +138,9 @@ def _function(index: int, packed: dict[str, Any], made: Shipment) -> Any:
     for argument in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs):
         argument.annotation = None
     node.args.defaults, node.args.kw_defaults = [], [None] * len(node.args.kwonlyargs)
-    if packed["kind"] in ("jit", "gluon"):
+    if packed["kind"] in ("jit", "gluon") and not made.runs:
         node.body = [ast.Pass()]
-    file = f"<shipped {index}>"
+    file = made.file.format(index)
     scope: dict[str, Any] = {"__name__": "learner"}
     exec(compile(ast.fix_missing_locations(tree), file, "exec"), scope)
     fn = scope[node.name]
@@ -217,11 +222,15 @@ def _compile(made: Shipment, job: dict[str, Any], target: int) -> dict[str, Any]
         signature[name] = "constexpr" if name in constexprs else job["signature"][name]
         if name in job["divisible"] and name not in constexprs:
             attributes[(index,)] = BaseBackend.parse_attr("D")
+    constants = {(kernel.arg_names.index(k),): v for k, v in constexprs.items()}
+    for name, parts in job.get("tuples", {}).items():
+        index = kernel.arg_names.index(name)
+        signature[name] = _types(parts["types"])
+        constants |= {(index, *path): unpack(value, made) for path, value in parts["constants"]}
+        attributes |= {(index, *path): BaseBackend.parse_attr("D") for path in parts["divisible"]}
     if job.get("gluon"):
         from triton.experimental.gluon._runtime import GluonASTSource as ASTSource
-    source = ASTSource(
-        kernel, signature, {(kernel.arg_names.index(k),): v for k, v in constexprs.items()}, attributes
-    )
+    source = ASTSource(kernel, signature, constants, attributes)
     compiled = triton.compile(source, target=GPUTarget("cuda", target, 32), options=dict(job["options"]))
     usage = _usage(compiled.asm["cubin"])
     scarce = compiled.metadata.shared > PLENTY or re.search(r"\bREG:255|\bSTACK:[1-9]", usage)
@@ -237,6 +246,11 @@ def _compile(made: Shipment, job: dict[str, Any], target: int) -> dict[str, Any]
         ],
         "usage": usage,
     }
+
+
+def _types(kinds: Any) -> Any:
+    """The types inside a tuple, which JSON has made a list."""
+    return tuple(map(_types, kinds)) if isinstance(kinds, list) else kinds
 
 
 def _usage(cubin: bytes) -> str:

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import os
+import warnings
 from collections.abc import Callable
 
 from flashlearn.checking import grade
-from flashlearn.course import answers, failure_log
+from flashlearn.course import answers, failure_log, unrun_cells
+from flashlearn.course.exercise_links import exercise_link
+from flashlearn.course.files import Course
+from flashlearn.course.overview import survey
+from flashlearn.course.pages import start_page
 from flashlearn.course.progress import Progress, append_verdict
 from flashlearn.course.stale_cells import stale_sentence
 from flashlearn.course.stub_remnants import stub_remnants
@@ -17,6 +23,8 @@ from flashlearn.outcome import Status
 from flashlearn.report import Report
 from flashlearn.report.progress_line import ProgressLine
 from flashlearn.running.answer import Here
+
+unrun_cells.install()  # `flashlearn.check` is looked up before the answer, which may not be defined
 
 
 class CheckFailed(AssertionError):
@@ -46,12 +54,16 @@ def check(name: str, function: Callable, *, demo: bool = False) -> Report:
     exercise = find(name)
     failure_log.install()
     try:
-        with ProgressLine(exercise, silent=demo) as line:
+        with warnings.catch_warnings(), ProgressLine(exercise, silent=demo) as line:
+            # triton's would come with each of a check's many launches
+            warnings.filterwarnings("ignore", message=".*is deprecated", module="triton")
             report = grade(exercise, Here(function, exercise), answers.earlier_answer, line.at)
     except KeyboardInterrupt:
         raise CheckStopped("Nothing was recorded.") from None
     hints, follows = Progress().hints(name), next_exercise_sentence(exercise, _completes_lesson(exercise))
     report = dataclasses.replace(report, demo=demo, hints_taken=hints, follows=follows, progress_line=line)
+    if report.passed and not demo:
+        report = dataclasses.replace(report, links=_links(exercise))
     if not demo:
         notes = () if report.passed else stub_remnants(function, report.status)
         report = dataclasses.replace(report, stale=stale_sentence(function), notes=notes)
@@ -65,7 +77,7 @@ def next_exercise_sentence(exercise: Exercise, completes: bool = False) -> str:
     `completes` says that this exercise was the last of its lesson to pass.
     """
     course = list(listed().values())
-    at = next((i for i, other in enumerate(course) if other.name == exercise.name), None)
+    at = _place(exercise)
     if at is None:
         return ""
     done = f"With this, lesson {exercise.lesson} is complete." if completes else ""
@@ -78,6 +90,19 @@ def next_exercise_sentence(exercise: Exercise, completes: bool = False) -> str:
         return f"{done} {follows}.".strip()
     ended = done or f"That was the last exercise of lesson {exercise.lesson}."
     return f"{ended} Lesson {follower.lesson} begins with {title}."
+
+
+def _place(exercise: Exercise) -> int | None:
+    """How many exercises of the course come before this one; None if it is not in the course."""
+    return next((i for i, other in enumerate(listed().values()) if other.name == exercise.name), None)
+
+
+def _links(exercise: Exercise) -> tuple[tuple[str, str], ...]:
+    """The next exercise's name and its address, if the learner has a copy of its lesson."""
+    at, course = _place(exercise), list(listed().values())
+    follower = course[at + 1] if at is not None and at + 1 < len(course) else None
+    address = exercise_link(follower.name, follower.lesson) if follower is not None else ""
+    return ((follower.name, address),) if follower is not None and address else ()
 
 
 def _completes_lesson(exercise: Exercise) -> bool:
@@ -94,10 +119,20 @@ def _record(report: Report, function: Callable) -> None:
     if report.passed:
         answers.passed[exercise.name] = function
     Progress().attempt(exercise.name, report.status, report.seconds)
+    if report.passed:
+        _renew_start_page()
     if not report.passed or os.environ.get("FLASHLEARN_VERDICTS"):
         append_verdict(report.to_verdict())  # of a failure also for its marked line: it is read as it is now
     if not report.passed and report.status is not Status.NEEDS_GPU:
         _fail_where_strict(report)
+
+
+def _renew_start_page() -> None:
+    """Bring START.md to the current progress, if `flashlearn lab` has written one."""
+    with contextlib.suppress(Exception):  # a page beside the course: no verdict depends on it
+        course = Course.here()
+        if (course.work / start_page.NAME).exists():
+            start_page.write(survey(course, Progress()))
 
 
 def _fail_where_strict(report: Report) -> None:

@@ -12,11 +12,10 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import torch
 from rich.console import Console
-from rich.progress import track
 from rich.table import Table
 
 from flashlearn.course.answers import mistake_function, solution
@@ -35,19 +34,27 @@ RUNS = 15
 
 def main() -> None:
     """Print every table."""
-    console = Console()
+    console, progress = Console(), Console(stderr=True)
     place = torch.cuda.get_device_name() if device.has_gpu() else f"the CPU, {os.cpu_count()} cores"
     console.print(f"Measured on {place}; torch {torch.__version__}. Times are medians.\n")
     exercises = list(all_exercises().values())
-    console.print(latency(exercises))
-    console.print(margins([e for e in exercises if e.kind is not Kind.SYMBOLIC]))
+    console.print(latency(exercises, progress.print))
+    console.print(margins([e for e in exercises if e.kind is not Kind.SYMBOLIC], progress.print))
+    progress.print("the interpreters, observed and triton's own")
     console.print(overhead())
 
 
-def latency(exercises: list[Exercise]) -> Table:
+def announced(exercises: list[Exercise], table: str, say: Callable[[str], object]) -> Iterator[Exercise]:
+    """The exercises, each said before its turn: a table takes minutes."""
+    for number, exercise in enumerate(exercises, 1):
+        say(f"{table}: {number} of {len(exercises)}, {exercise.name}")
+        yield exercise
+
+
+def latency(exercises: list[Exercise], say: Callable[[str], object]) -> Table:
     """Seconds from `check` to its report, for the right answer and for the slowest named mistake."""
     table = Table("exercise", "passing, s", "slowest named mistake, s", title="Verdict latency")
-    for exercise in track(exercises, "checking", transient=True):
+    for exercise in announced(exercises, "verdict latency", say):
         passing = statistics.median(_seconds(exercise, solution(exercise)) for _ in range(REPEATS))
         slowest = max(
             (_seconds(exercise, mistake_function(exercise, name)) for name in exercise.explained.mistakes),
@@ -57,10 +64,10 @@ def latency(exercises: list[Exercise]) -> Table:
     return table
 
 
-def margins(exercises: list[Exercise]) -> Table:
+def margins(exercises: list[Exercise], say: Callable[[str], object]) -> Table:
     """Error over allowed error: the worst case of the right answer, the best case of a mistake that fails."""
     table = Table("exercise", "right, at most", "mistake, at least", "which", title="Error / allowed")
-    for exercise in exercises:
+    for exercise in announced(exercises, "error / allowed", say):
         right = max(_ratios(check(exercise.name, solution(exercise), demo=True)), default=0.0)
         least = min(
             (

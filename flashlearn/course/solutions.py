@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from flashlearn.course.authoring.source import Cell
     from flashlearn.exercise import Exercise
 
-_STUB = re.compile(r"^[ \t]*# STUB:.*\n", re.MULTILINE)
-_EMPTY = re.compile(r"^[ \t]*### BEGIN SOLUTION\n[ \t]*### END SOLUTION\n", re.MULTILINE)
+_MARKERS = re.compile(r"^[ \t]*(# STUB:.*|### BEGIN SOLUTION|### END SOLUTION)[ \t]*(\n|\Z)", re.MULTILINE)
 _SECTION = re.compile(r"^## (.+)$", re.MULTILINE)
 _NOTICE = re.compile(r"<details><summary><b>What to notice</b></summary>\n\n(.+?)\n\n</details>", re.DOTALL)
 
@@ -134,7 +133,7 @@ def _read(exercise: Exercise) -> Solution:
     return Solution(
         exercise.name,
         exercise.title,
-        code=_EMPTY.sub("", _STUB.sub("", cells[at].solved)),
+        code=_MARKERS.sub("", cells[at].solved).rstrip("\n"),
         hints=cells[at].hints,
         notice=notice[1] if notice else "",
         section=next(reversed(_SECTION.findall(before)), ""),

@@ -241,6 +241,14 @@ WRONG_NUMBERS = (*PROOFS, *NAMING, *REFINEMENTS)
 
 ENDED_EARLY = (
     Stage(
+        "result in an input",
+        "The launcher stores its result into an input; in cases in which that input has strides of its own, "
+        "the store leaves it.",
+        stages.result_into_input,
+        Role.PROOF,
+        reruns=False,
+    ),
+    Stage(
         "case status",
         "A crash, an access out of bounds and a race are reported as they were met, with line and program; "
         "where a kernel that the exercise declares fails in just this way, its mistake is named.",

@@ -6,6 +6,7 @@ outputs.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -19,7 +20,7 @@ from flashlearn.explaining.edits.second_mistake import find_edit_and_mistake
 from flashlearn.explaining.faults import from_status
 from flashlearn.explaining.findings.edits import AndOneEdit, OneEdit
 from flashlearn.explaining.findings.first_divergence import DepartureAndPlace, WithItsLine
-from flashlearn.explaining.findings.launcher import BY_FAULT, ReturnedInput, StaleAnswer
+from flashlearn.explaining.findings.launcher import BY_FAULT, ChangedInput, ReturnedInput, StaleAnswer
 from flashlearn.explaining.findings.nan_origin import NanOrigin
 from flashlearn.explaining.findings.outputs import Outputs
 from flashlearn.explaining.findings.rule import SILENT, Clue, Rule
@@ -257,6 +258,25 @@ def own_words(search: Search) -> Finding | None:
     explain, statuses = search.exercise.explained.explain, {o.status for o in search.outcomes}
     judged = Status.WRONG in statuses <= {Status.WRONG, Status.PASS}
     return explain(search.outcomes, search.answer) if explain is not None and judged else None
+
+
+def result_into_input(search: Search) -> Finding | None:
+    """A result that is stored into an input, whose strides lead the store astray in some cases.
+
+    In every case that ran to the end that is all that is wrong; in the others a store into this input failed.
+    """
+    failing = [o for o in search.outcomes if o.status is not Status.PASS]
+    ran = [o for o in failing if o.status is Status.WRONG]
+    faults = {o.fault for o in ran}
+    fault = faults.pop() if len(faults) == 1 else ()
+    kind = BY_FAULT.get(fault[0]) if fault else None
+    if kind not in (ChangedInput, ReturnedInput) or not all(c.ok for o in ran for c in o.outputs):
+        return None
+    stores = [o for o in failing if o.status is Status.OUT_OF_BOUNDS and o.fault[:1] == ("store",)]
+    into = re.compile(rf"\b{re.escape(fault[-1])}(_ptr)?\b")
+    if len(ran) + len(stores) < len(failing) or not all(into.search(o.message) for o in stores):
+        return None
+    return Finding(kind(ran[0].message, ran[0].case.name, search.exercise.kind))
 
 
 def case_status(search: Search) -> Finding | None:

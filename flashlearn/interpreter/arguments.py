@@ -196,7 +196,10 @@ class ArgumentValues:
         parts = [self._convert(f"{name}[{i}]", part) for i, part in enumerate(value)]
         fields = getattr(value, "_fields", None)
         named = fields and all(isinstance(part, tl.tensor) for part in parts)
-        return tl.tuple(parts, tl.tuple_type([part.type for part in parts], fields) if named else None)
+        if named or any(part is None for part in parts):
+            kinds = [tl.constexpr_type(None) if part is None else part.type for part in parts]
+            return tl.tuple(parts, tl.tuple_type(kinds, fields if named else None))
+        return tl.tuple(parts)
 
     def _descriptor(self, name: str, value: TensorDescriptor) -> Any:
         strides = [integer(s) for s in value.strides]

@@ -37,10 +37,11 @@ def spread(inputs: dict[str, Any], sizes: dict[str, int], heads_outermost: bool 
     """Inputs of a small case with tensors without memory, [B, H, S, D] with the strides of `sizes`.
 
     B, H and D are the real ones, S is the small case's, so that no loop gets longer. With `heads_outermost`
-    they are [H, B, S, D] in memory. Tensors of three dimensions are [B, H, S] without gaps; what is no such
-    tensor stays as it is.
+    they are [H, B, S, D] in memory. Tensors of three dimensions are [B, H, S] without gaps, of one [H]; what
+    is no such tensor stays as it is.
     """
     batch, heads, width = sizes["B"], sizes["H"], sizes["D"]
+    few = {v.shape[1] for v in inputs.values() if isinstance(v, torch.Tensor) and v.ndim == 4}
     far: dict[str, Any] = {}
     for name, value in inputs.items():
         if isinstance(value, torch.Tensor) and value.ndim == 4:
@@ -50,6 +51,8 @@ def spread(inputs: dict[str, Any], sizes: dict[str, int], heads_outermost: bool 
             far[name] = torch.empty_strided(shape, strides, dtype=value.dtype, device="meta")
         elif isinstance(value, torch.Tensor) and value.ndim == 3:
             far[name] = torch.empty((batch, heads, value.shape[2]), dtype=value.dtype, device="meta")
+        elif isinstance(value, torch.Tensor) and value.ndim == 1 and len(value) in few:
+            far[name] = torch.empty(heads, dtype=value.dtype, device="meta")
         else:
             far[name] = value
     return far

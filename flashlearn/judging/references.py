@@ -97,11 +97,18 @@ def entries_of(inputs: Inputs) -> int:
 
 
 def in_parts(exercise: Exercise, inputs: Inputs) -> list[Inputs]:
-    """The inputs cut along their first dimension, where the references of all of them grow too large."""
+    """The inputs cut along their first dimension, where the references of all of them grow too large.
+
+    A vector, such as a number for each head, goes to every part.
+    """
     if exercise.judged.grows is None:
         return [inputs]
+
+    def part(value: Any, cut: slice) -> Any:
+        return value[cut] if isinstance(value, torch.Tensor) and value.ndim > 1 else value
+
     return [
-        {name: value[cut] if isinstance(value, torch.Tensor) else value for name, value in inputs.items()}
+        {name: part(value, cut) for name, value in inputs.items()}
         for cut in spans(entries_of(inputs), exercise.judged.grows(inputs))
     ]
 

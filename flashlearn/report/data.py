@@ -20,10 +20,11 @@ if TYPE_CHECKING:
 class CheckResult:
     """The result of a check.
 
-    `budgets` may still be computed when the result is shown. They are of the kernels that were launched for
-    the case `compiled`, or would be. `hints_taken` counts from 0 to 3. A `demo` is a lesson's demonstration
-    and is not recorded. `follows` says what comes after this exercise. `progress_line` showed the progress
-    of the check, if it took long. `stale` says that an earlier version than the one on the screen was judged,
+    `budgets` may still be computed when the result is shown. They are of the kernels that were launched
+    for the case `compiled`, or would be. `hints_taken` counts from 0 to 3. A `demo` is a lesson's
+    demonstration and is not recorded. `follows` says what comes after this exercise, and `links` has the
+    addresses of exercises that it names, by their names. `progress_line` showed the progress of the
+    check, if it took long. `stale` says that an earlier version than the one on the screen was judged,
     and why; `notes` are remarks on the answer's source text.
     """
 
@@ -38,6 +39,7 @@ class CheckResult:
     seconds: float = 0.0
     hints_taken: int = 0
     follows: str = ""
+    links: tuple[tuple[str, str], ...] = ()
     stale: str = ""
     notes: tuple[str, ...] = ()
     progress_line: ProgressLine | None = None

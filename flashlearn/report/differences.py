@@ -45,7 +45,8 @@ DIFFERENCES = (
         "programs",
         "run one after another, in a shuffled order",
         "run many at a time, in no order",
-        "Races are found by comparing accesses; a program that waits for another never ends here.",
+        "Races are found by comparing accesses; a program that waits for another is started again after it; "
+        "if it has already written something, only a GPU can show how it ends.",
     ),
     Difference(
         "partitions of a Gluon kernel",

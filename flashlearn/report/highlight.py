@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from flashlearn.report.data import CheckResult
-from flashlearn.report.times import SAME_TIME, at_best, workload
+from flashlearn.report.times import SAME_TIME, workload
 from flashlearn.report.units import byte_size, number
 
 if TYPE_CHECKING:
@@ -46,8 +46,7 @@ def _traffic(result: CheckResult, timing: Timing) -> str:
     least = timing.bytes and timing.least_bytes and timing.bytes <= NEAR_LEAST * timing.least_bytes
     if timing.bytes and least and not _reads_again(result):
         return f"It moves {byte_size(timing.bytes)} for {workload(result)}: no kernel can move less."
-    best = at_best(timing)
-    return f"{best} for {workload(result)}." if best else _accuracy(result)
+    return _accuracy(result)  # a prediction is of the GPU, and no result of this kernel
 
 
 def _reads_again(result: CheckResult) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import functools
+import json
 import re
 
 import jinja2
@@ -41,7 +42,32 @@ def _template(name: str) -> jinja2.Template:
     )
     environment.filters["coded"] = coded
     environment.filters["base64"] = lambda image: base64.b64encode(image).decode()
+    environment.filters["linked"] = linked
+    environment.globals["hint_command"] = hint_command
     return environment.get_template(f"{name}.html.j2")
+
+
+def linked(shown: Markup, links: tuple[tuple[str, str], ...]) -> Markup:
+    """The sentence with each name as a link, where it comes first."""
+    for name, address in links:
+        link = f'<a href="{escape(address)}">{escape(name)}</a>'
+        shown = Markup(re.sub(rf"\b{re.escape(name)}\b", lambda _, link=link: link, str(shown), count=1))
+    return shown
+
+
+def hint_command(call: str) -> str:
+    """What JupyterLab does when the hint's button is pressed: a new cell below with the call, which runs.
+
+    Only JupyterLab shows the button (card.css): it knows these commands, and other front ends do not.
+    """
+    # a new cell has its editor a moment later: saving takes longer
+    commands = (
+        "notebook:insert-cell-below",
+        "docmanager:save",
+        "notebook:replace-selection",
+        "notebook:run-cell-and-select-next",
+    )
+    return json.dumps({"commands": commands, "args": {"text": call}})  # every command is given the same
 
 
 def coded(sentence: str) -> Markup:

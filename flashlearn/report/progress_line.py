@@ -24,6 +24,9 @@ from flashlearn.report import display
 
 PATIENCE = 2.0  # seconds until the line appears
 INTERVAL = 0.5  # seconds between two updates
+HOLD = "<style>.jp-Cell:has(.fl-progress) ~ .jp-Cell { overflow-anchor: none; }</style>"
+"""As in card.css: what a check prints meanwhile does not push its cell off the screen."""
+
 ERASE = "\r\x1b[K"
 
 
@@ -131,7 +134,9 @@ class _Cell:
         self.handle: Any = None
 
     def write(self, line: str) -> None:
-        shown = f'<div style="opacity:0.75;font-size:13px">{html.escape(line)}</div>'
+        shown = (
+            f'{HOLD}<div class="fl-progress" style="opacity:0.75;font-size:13px">{html.escape(line)}</div>'
+        )
         self._show({"text/html": shown, "text/plain": line})
 
     def clear(self) -> None:

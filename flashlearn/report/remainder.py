@@ -51,6 +51,8 @@ def explained_and_left(result: CheckResult) -> str:
         return ""
     if finding.fits < finding.of:
         share = some_of(finding.fits, max(finding.of, len(failing)), "failing case")
+        if _only_seen(finding):
+            return f"this was seen in {share}: {AGAIN}"
         least = "at least " if isinstance(finding.kind, AfterRepair) else ""
         return f"this explains {least}{share}: {AGAIN}"
     return _fits_all(finding, result, failing)

@@ -64,12 +64,6 @@ def workload(result: CheckResult) -> str:
     return f"on {timing.where}, {case_title(case)}" if timing.measured else case_title(case)
 
 
-def at_best(timing: Timing) -> str:
-    """The first prediction: «At best 40 µs on an H100»; empty if there is none."""
-    gpu, seconds = next(iter(timing.predictions.items()), ("", 0.0))
-    return f"At best {duration(seconds, 2)} on {_article(gpu)} {gpu}" if gpu else ""
-
-
 def _spread(one: Measurement) -> str:
     """« ± 7 %» after a time whose calls differ a lot: half of their spread; nothing after a steady one."""
     return f" ± {number(50 * one.spread)} %" if one.unsteady else ""

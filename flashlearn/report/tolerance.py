@@ -11,9 +11,9 @@ from flashlearn.report.units import number
 RULE = (
     "The allowed error is {factor} times the largest error of plain torch at the case's precision, plus a "
     "few roundings at the size of the result. Torch computes the formula {how} ({half} ways in fp16 and "
-    "bf16), and the worst result counts. Every error is the distance from the same formula in fp64."
+    "bf16), and the largest error counts. Every error is the distance from the same formula in fp64."
 )
-GRADIENTS = " This is the factor for gradients, which sum more terms; for other results it is 2."
+GRADIENTS = " Gradients sum more terms than most results, so their factor is larger."
 RMS = (
     " In fp16 and bf16, the root mean square error of {least} or more elements must also stay within "
     "{factor} times torch's: this is where a sum kept in half precision shows first."

@@ -33,7 +33,8 @@ class Verdict:
     """The verdict, as a learner reads it and as verdict files keep it.
 
     `tone` is pass, fail or calm; `highlight` is the headline figure of a pass. `sentence` is the finding's
-    in full; `headline` is what comes first, without what the evidence repeats.
+    in full; `headline` is what comes first, without what the evidence repeats. `links` are pairs of a name in
+    `next_step` and its address.
     """
 
     status: Status
@@ -49,6 +50,7 @@ class Verdict:
     signature: str
     where: Excerpt | None
     next_step: str
+    links: tuple[tuple[str, str], ...]
     hint: HintOffer | None
     demo: bool
     footer: str
@@ -91,6 +93,7 @@ def verdict_of(result: CheckResult) -> Verdict:
         signature=f"{exercise.name}{exercise.signature}" if status is Status.TODO else "",
         where=excerpt(place, CONTEXT) if place else None,
         next_step=next_step_of(result),
+        links=result.links if result.passed else (),
         hint=_hint(result) if failing or status is Status.TODO else None,
         demo=result.demo,
         footer=_footer(result),

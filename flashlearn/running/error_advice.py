@@ -17,6 +17,7 @@ from collections.abc import Callable
 from types import FrameType, ModuleType
 from typing import Any
 
+from sympy import Basic
 from sympy.matrices.matrixbase import MatrixBase
 
 from flashlearn.later import types_of
@@ -29,6 +30,26 @@ IMPORTS = {
     **{name: f"import {name}" for name in ("torch", "triton", "math", "numpy", "sympy", "flashlearn")},
 }
 SYMPY = "sympy's, such as sp.exp; on each entry of a matrix, p.applyfunc(sp.exp)"
+
+OF_SYMPY = r"\w*(?:Matrix|Symbol|Indexed|Rational|Integer|Add|Mul|Pow|One|Zero|Half|Float|Infinity|exp|log)\b"
+"""A class of sympy's, as messages name it."""
+
+INSTEAD = {
+    "mT": "its transpose is written .T",
+    "exp": "p.applyfunc(sp.exp) takes exp of each entry",
+    "log": "p.applyfunc(sp.log) takes log of each entry",
+    "sum": "sum(p) adds up the entries of p",
+    "mean": "sum(p) / len(p) is the mean of the entries of p",
+    "softmax": "p.applyfunc(sp.exp) takes exp of each entry, and sum(p) adds entries up",
+    "size": "its sizes are .rows and .cols",
+    "dim": "it always has two dimensions, .rows and .cols",
+    "matmul": "* between matrices is the matrix product",
+    "mm": "* between matrices is the matrix product",
+    "mul": "p.multiply_elementwise(q) is the product entry by entry",
+    "unsqueeze": "a column is N×1 already, and .T makes a row of it",
+    "view": "p.reshape(rows, columns) keeps its entries",
+}
+"""What a sympy matrix has in place of a tensor's method."""
 
 # A pattern of «Type: message», and what to add; {here} becomes «here x is [4, 2] and w [2, 3]», or nothing.
 ADVICE = (
@@ -117,8 +138,11 @@ ADVICE = (
         f"NumPy's functions need numbers, and a symbol has no value yet: use {SYMPY}.",
     ),
     (
-        r"must be Tensor, not \w*(Matrix|Symbol|Rational|Integer|Add|Mul|Pow|One|Zero|Half|Float)",
-        f"torch's functions need tensors, but the arguments are sympy's: use {SYMPY}.",
+        rf"must be Tensor, not {OF_SYMPY}|invalid combination of arguments - got \(.*\b{OF_SYMPY}"
+        rf"|Could not infer dtype of {OF_SYMPY}"
+        rf"|unsupported operand.*('Tensor' and '{OF_SYMPY}|{OF_SYMPY}' and 'Tensor')",
+        "torch computes with numbers in tensors, and this exercise asks for a formula: its arguments are "
+        f"sympy's, symbols and fractions. Use {SYMPY}.",
     ),
     (
         r"unsupported ScalarType",
@@ -152,6 +176,10 @@ ADVICE = (
     (
         r"First variable cannot be a number|Can't calculate.*derivative",
         "A derivative is taken with respect to a symbol, but this is a value{here}.",
+    ),
+    (
+        r"bad operand type.*(builtin_function_or_method|'method'|'function')",
+        "What has a sign there is a function that was not called: are its parentheses missing?",
     ),
     (
         r"unsupported operand.*(builtin_function_or_method|'method'|'function')",
@@ -201,10 +229,16 @@ def advice_sentence(error: BaseException, message: str, frame: FrameType | None,
         advice = _unknown_attribute(error)
     advice = advice or next((words for pattern, words in ADVICE if re.search(pattern, message)), "")
     if not advice:
-        return message
+        here = _values_on_line(frame, line, _size)
+        return (
+            f"{message.rstrip('.: ')}. In the marked line{here.replace(': here', '')}." if here else message
+        )
     advice = advice.replace("{here}", _values_on_line(frame, line, _size)).replace(
         "{kinds}", _values_on_line(frame, line, _dtype)
     )
+    if re.search(rf"'{OF_SYMPY}'|\b(?:not|of|got \() ?{OF_SYMPY}", message):
+        # names of classes that nobody writes: they come after what is in words
+        return f"{advice} Python's own words: {message.rstrip('.: ')}."
     return f"{message.rstrip('.: ')}. {advice}"
 
 
@@ -230,7 +264,12 @@ def _unknown_name(error: NameError, frame: FrameType | None) -> str:
 
 
 def _unknown_attribute(error: AttributeError) -> str:
-    owner = type(error.obj)
+    owner, torch = type(error.obj), sys.modules.get("torch")
+    of_torch = torch is not None and hasattr(torch.Tensor, error.name or "")
+    if of_torch and isinstance(error.obj, Basic | MatrixBase):
+        what = "matrix" if isinstance(error.obj, MatrixBase) else "expression"
+        instead = f"; {INSTEAD[error.name]}" if what == "matrix" and error.name in INSTEAD else ""
+        return f".{error.name} belongs to torch's tensors, and here is a {what} of sympy's{instead}."
     public = [name for name in dir(owner) if not name.startswith("_")]
     close = difflib.get_close_matches(error.name or "", public, n=1, cutoff=0.7)
     return f"Did you mean .{close[0]}?" if close else ""

@@ -22,8 +22,9 @@ if TYPE_CHECKING:
 COLOURS = {"read": "#3a78c9", "write": "#b8602a", "update": "#8067c8"}  # as the lessons draw them
 GREY = "#797979"
 WIDTH, GAP, HEADER = 824, 26, 34  # pixels
-WIDEST, TALLEST, THINNEST = 178, 132, 16  # pixels of one map
+WIDEST, TALLEST, THINNEST = 178, 132, 24  # pixels of one map
 MOST_MAPS = 16
+LETTER = 7.2  # pixels of a character in 12 px, bold
 
 
 @dataclass(frozen=True)
@@ -101,7 +102,7 @@ def svg(drawn: Sequence[Map], identity: str) -> str:
     """All maps in rows of at most 824 pixels. `identity` makes the pattern's name unique on a page."""
     parts, x, y, tallest = [], 0.0, 0.0, 0.0
     for one, (width, height) in zip(drawn, _sizes(drawn), strict=True):
-        needed = max(width, 6.6 * max(len(one.title), len(one.subtitle)))
+        needed = max(width, LETTER * max(len(one.title), len(one.subtitle)))
         if x and x + needed > WIDTH - 4:
             x, y, tallest = 0.0, y + tallest + GAP, 0.0
         parts.append(f'<g transform="translate({x:.4g} {y:.4g})">{_map(one, width, height, identity)}</g>')
@@ -115,7 +116,7 @@ def svg(drawn: Sequence[Map], identity: str) -> str:
     parts = [f'<g transform="translate(2 0)">{"".join(parts)}</g>']
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{total:.0f}" '
-        f'viewBox="0 0 {WIDTH} {total:.0f}" font-family="system-ui, sans-serif" font-size="11" '
+        f'viewBox="0 0 {WIDTH} {total:.0f}" font-family="system-ui, sans-serif" font-size="12" '
         f'fill="{GREY}"><defs>{hatch}</defs>{"".join(parts)}</svg>'
     )
 
@@ -150,7 +151,7 @@ def _map(one: Map, width: float, height: float, identity: str) -> str:
         return f'x="{_short(x)}" y="{_short(y)}" width="{_short(w)}" height="{_short(h)}"'
 
     parts = [
-        f'<text y="11" font-size="12" font-weight="600">{escape(one.title)}</text>',
+        f'<text y="12" font-size="13" font-weight="600">{escape(one.title)}</text>',
         f'<text y="26">{escape(one.subtitle)}</text>',
     ]
     for verb, colour in COLOURS.items():
@@ -178,7 +179,7 @@ def _tile(box: TileBox, steps: list[int], place, identity: str) -> str:
     w, label = 0.0, ""
     for span in (box.touched, box.asked):  # a tile that is mostly masked out has its number in the hatching
         x, y, w, h = (float(v) for v in place(*span).split('"')[1::2])
-        if label := numbers(steps, w) if h > 9 else "":
+        if label := numbers(steps, w) if h > 11 else "":
             at = f'x="{_short(x + w / 2)}" y="{_short(y + h / 2 + 4)}"'
             parts.append(f'<text class="n" {at} {_LABEL}>{label}</text>')
             break
@@ -210,6 +211,6 @@ def _beyond(box: TileBox) -> list[tuple[Range, Range]]:
 def numbers(steps: Sequence[int], width: float) -> str:
     """Step numbers for a label of this width in pixels: all, or the first and how many, or none."""
     for label in (", ".join(map(str, steps)), f"{steps[0]} … ({len(steps)}×)", str(steps[0])):
-        if 6.6 * len(label) <= width:
+        if LETTER * len(label) <= width:
             return label
     return ""

@@ -14,12 +14,13 @@ from flashlearn.tracing.timeline_rows import COPIES, PRODUCTS, Box, Edge, Scene,
 from flashlearn.tracing.waits import count
 
 GREY = "#797979"
-PALETTE = ("#3a78c9", "#b8602a", "#11857a", "#b6509a", "#6d7f1f", "#8067c8")  # as the lessons draw them
-WIDTH, GUTTER, RIGHT = 824, 150, 22  # pixels
+PALETTE = ("#3977c8", "#b55e29", "#10847a", "#b6509a", "#6b7d1e", "#7e65c6")
+"""Nearly as the lessons draw them: a shade darker where a white label is on it."""
+WIDTH, GUTTER, RIGHT = 824, 164, 22  # pixels
 PLOT = WIDTH - GUTTER - RIGHT
-TALL, THIN, BETWEEN = 26, 17, 9  # pixels: a partition's row, another row, between tracks
-LETTER = 5.6  # pixels of a character in 10 px
-TRACK_LETTERS, ROW_LETTERS = 19, 13  # of a name at the left
+TALL, THIN, BETWEEN = 28, 19, 9  # pixels: a partition's row, another row, between tracks
+LETTER = 6.7  # pixels of a character in 12 px
+TRACK_LETTERS, ROW_LETTERS = 18, 13  # of a name at the left
 MODEL = (
     "Cycles of a simple model, not measured: 128 lanes, 16 exponentials and 4096 operations of the tensor",
     "cores a cycle, which partitions share; copies at 64 bytes a cycle with a latency of 600.",
@@ -41,12 +42,12 @@ def svg(scene: Scene) -> str:
     ]
     height = bottom + 62 + 15 * len(MODEL)
     model = "".join(
-        f'<text x="2" y="{bottom + 64 + 15 * number}" font-size="11">{escape(line)}</text>'
+        f'<text x="2" y="{bottom + 64 + 15 * number}" font-size="12">{escape(line)}</text>'
         for number, line in enumerate(MODEL)
     )
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{height:.0f}" '
-        f'viewBox="0 0 {WIDTH} {height:.0f}" font-family="system-ui, sans-serif" font-size="10" '
+        f'viewBox="0 0 {WIDTH} {height:.0f}" font-family="system-ui, sans-serif" font-size="12" '
         f'fill="{GREY}">{"".join(parts)}{model}</svg>'
     )
 
@@ -111,7 +112,7 @@ class _Drawing:
         label = _fitting(width, *_labels(box))
         if not label:
             return shape
-        middle, base = left + width / 2, top + height / 2 + 3.6
+        middle, base = left + width / 2, top + height / 2 + 4.2
         ink = "" if box.kind == "wait" else ' fill="#ffffff"'
         where = f'x="{middle:.1f}" y="{base:.1f}" text-anchor="middle" pointer-events="none"'
         return f"{shape}<text {where}{ink}>{escape(label)}</text>"
@@ -143,8 +144,8 @@ LOOKS = {
     'stroke-dasharray="3 2"',
     "copy": 'rx="1.5" fill="{colour}"',
     "product": 'rx="1.5" fill="{colour}"',
-    "compute": f'fill="{GREY}" fill-opacity="0.62"',
-    "shared": f'fill="{GREY}" fill-opacity="0.32"',
+    "compute": f'fill="{GREY}" fill-opacity="0.85"',
+    "shared": f'fill="{GREY}" fill-opacity="0.25" stroke="{GREY}"',  # an outline: the fill alone is too faint
 }
 
 
@@ -224,8 +225,8 @@ def _legend(scene: Scene, y: float) -> list[str]:
     if len(slots) > len(PALETTE):
         entries[-1] = (entries[-1][0], f"slot {slots[len(PALETTE) - 1]}, and the colours repeat")
     marks = {
-        "compute": (f'{swatch} fill="{GREY}" fill-opacity="0.62"/>', "computes"),
-        "shared": (f'{swatch} fill="{GREY}" fill-opacity="0.32"/>', "loads or stores shared memory"),
+        "compute": (f"{swatch} {LOOKS['compute']}/>", "computes"),
+        "shared": (f"{swatch} {LOOKS['shared']}/>", "loads or stores shared memory"),
         "wait": (f'{swatch} rx="3" fill="none" stroke="{GREY}" stroke-dasharray="3 2"/>', "waits"),
         "signal": (f'<path d="M7 1v-7" stroke="{GREY}" stroke-width="2"/>', "arrives, expects, fences"),
     }

@@ -14,7 +14,6 @@ import time
 from collections.abc import Iterable
 from pathlib import Path
 
-from flashlearn.classroom.gradebook import half_up
 from flashlearn.classroom.job import OnJudged
 from flashlearn.classroom.records import (
     AssignedExercise,
@@ -24,6 +23,7 @@ from flashlearn.classroom.records import (
     Submission,
     SubmissionGrade,
 )
+from flashlearn.classroom.results import half_up
 
 MARK = re.compile(r"# mark: (\w+)(?: once (\S+))?")
 LOG = re.compile(r"# logs: (\S+)")

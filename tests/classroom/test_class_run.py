@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import functools
 import itertools
 import multiprocessing
@@ -15,9 +16,12 @@ import pytest
 
 from flashlearn.classroom.class_run import RunSummary, grade_all
 from flashlearn.classroom.collecting.collect import collect, submissions
-from flashlearn.classroom.gradebook import Gradebook, Result, half_up
+from flashlearn.classroom.gradebook import Gradebook
+from flashlearn.classroom.handout import key_of
 from flashlearn.classroom.job import Grading, Job, failed, job_from, perform, read_outcome
 from flashlearn.classroom.records import SubmissionGrade
+from flashlearn.classroom.results import Result, half_up
+from flashlearn.classroom.whole_files import write_whole
 from flashlearn.classroom.workers.pool import Pool
 from flashlearn.course.files import CourseError
 from tests.classroom.graders import by_marks
@@ -300,3 +304,52 @@ def test_a_notebook_is_graded_by_itself():
         "00": ["one", "two"],
         "01": ["three"],
     }
+
+
+def test_an_earlier_runs_student_stays_when_the_manifest_changes(three: Path):
+    run(three)
+    (three / "in").rename(three / "earlier")
+    hand_in(three / "in", "Zoe", one="pass", two="pass")
+    tally = run(three, handout(rule="share"))
+    found = results(three)
+    assert set(found) == {"Ann", "Bob", "Eve", "Zoe"} and found["Ann"].points == 6
+    assert all(part.grade is not None for part in found["Bob"].parts) and tally.failed == 0
+
+
+def without(name: str):
+    """The handout with one exercise fewer."""
+    given = handout()
+    asked = tuple(one for one in given.assignment.exercises if one.name != name)
+    assignment = dataclasses.replace(given.assignment, exercises=asked)
+    return dataclasses.replace(given, assignment=dataclasses.replace(assignment, key=key_of(assignment)))
+
+
+def test_attempts_are_versions_that_were_handed_in_whatever_the_manifest_asks(three: Path):
+    run(three)
+    run(three, without("two"))
+    assert {part.attempts for part in results(three)["Ann"].parts} == {1}
+    hand_in(three / "in", "Ann", one="wrong", two="pass")
+    run(three, without("two"))
+    assert max(part.attempts for part in results(three)["Ann"].parts) == 2
+
+
+def test_another_secret_is_noticed(three: Path):
+    run(three)
+    with Gradebook.open(three / "book.sqlite") as book:
+        assert not book.has_another_secret(handout())
+        assert book.has_another_secret(handout(draws=b"another"))
+        assert not book.has_another_secret(handout(rule="share", draws=b"another"))
+
+
+def test_a_full_disk_leaves_the_file_that_was_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    page = tmp_path / "report.html"
+    write_whole(page, "before")
+
+    def full(self: Path, *_given: object, **_named: object) -> int:
+        self.touch()
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_text", full)
+    with pytest.raises(OSError):
+        write_whole(page, "after")
+    assert page.read_bytes() == b"before" and os.listdir(tmp_path) == ["report.html"]

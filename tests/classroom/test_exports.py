@@ -16,7 +16,6 @@ import pytest
 from flashlearn.classroom.collecting.collect import Student
 from flashlearn.classroom.exports import json_results, tables
 from flashlearn.classroom.exports.classroom50 import classroom50, whole_points
-from flashlearn.classroom.gradebook import NotebookResult, Result, half_up
 from flashlearn.classroom.records import (
     AssignedExercise,
     Assignment,
@@ -24,6 +23,7 @@ from flashlearn.classroom.records import (
     Submission,
     SubmissionGrade,
 )
+from flashlearn.classroom.results import NotebookResult, Result, canonical, half_up
 from flashlearn.course.files import CourseError
 
 ASSIGNMENT = Assignment("Week 1", (AssignedExercise("one", "00", 2), AssignedExercise("two", "00", 2)), "1")
@@ -194,3 +194,9 @@ def test_a_failure_of_the_graders_changes_no_row():
 def test_an_anagram_is_another_name():
     table = MOODLE.replace("Bob Miller", "Nan Lee", 1).replace("Ann Lee", "Cem")
     assert tables.moodle([result("Ann Lee")], table, ASSIGNMENT, TITLES).absent == ("Ann Lee",)
+
+
+def test_joiners_are_a_part_of_names():
+    assert tables.inert("\u0646\u0627\u0645\u200c\u0647\u0627") == "\u0646\u0627\u0645\u200c\u0647\u0627"
+    assert tables.inert("An\u200dn") == "An�n"
+    assert canonical("\u0646\u0627\u0645\u200c\u0647\u0627") == canonical("\u0646\u0627\u0645\u0647\u0627")

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from flashlearn.classroom.collecting.collect import Student
-from flashlearn.classroom.gradebook import NotebookResult, Result
 from flashlearn.classroom.pages import feedback
 from flashlearn.classroom.pages.formatting import fenced, in_html, in_markdown
 from flashlearn.classroom.records import (
@@ -17,6 +16,7 @@ from flashlearn.classroom.records import (
     Submission,
     SubmissionGrade,
 )
+from flashlearn.classroom.results import NotebookResult, Result
 
 HOSTILE = "<script>alert(1)</script> [x](javascript:alert(1)) `</code><img src=x onerror=y>` *"
 ASSIGNMENT = Assignment(

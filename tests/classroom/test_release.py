@@ -85,3 +85,18 @@ def test_what_cannot_be_handed_out_is_a_sentence(tmp_path: Path, seed: Path):
     (tmp_path / MANIFEST).write_text("[]")
     with pytest.raises(CourseError, match="not the manifest"):
         read_handout(tmp_path)
+
+
+def test_a_manifest_of_another_version_and_points_with_a_fraction_are_sentences(tmp_path: Path):
+    handed_out = tmp_path / "out"
+    release(COURSE, ("00",), handed_out)
+    path = handed_out / MANIFEST
+    record = json.loads(path.read_text())
+    for change, words in (({"manifest": 2}, "its version is 2"), ({}, "should be a whole number")):
+        record["exercises"][0]["points"] = 1.5
+        path.write_text(json.dumps(record | change))
+        with pytest.raises(CourseError, match=words):
+            read_handout(handed_out)
+    record["exercises"][0]["points"] = 2.0
+    path.write_text(json.dumps(record))
+    assert read_handout(handed_out).assignment.exercises[0].points == 2

@@ -61,3 +61,12 @@ def test_short_answers_and_torn_ones_make_no_pair():
     assert (
         alike({"one": short, "two": [("Ann", "def two(x:\n  'open"), ("Bob", "def two(x:\n  'open")]}) == []
     )
+
+
+def test_no_table_makes_the_page_wider_than_a_phone(tmp_path: Path):
+    hand_in(tmp_path / "in", "Ann", one="pass", two="wrong")
+    run(tmp_path)
+    with Gradebook.read(tmp_path / "book.sqlite") as book:
+        page = render(summary(book))
+    framed = page.count('<div class="wide"><table>') + page.count('<div class="scroll"><table>')
+    assert page.count("<table>") == framed > 0 and "@media (max-width: 640px)" in page

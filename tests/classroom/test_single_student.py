@@ -10,9 +10,9 @@ from typer.testing import CliRunner
 
 from flashlearn.classroom import release, single_student
 from flashlearn.classroom.collecting.collect import Student
-from flashlearn.classroom.gradebook import NotebookResult, composed
 from flashlearn.classroom.job import Grading
 from flashlearn.classroom.records import Submission
+from flashlearn.classroom.results import NotebookResult, composed
 from flashlearn.cli import app
 from tests.classroom.small_class import hand_in, handout
 

@@ -17,6 +17,7 @@ from triton.language.extra import libdevice
 
 from flashlearn import compiler
 from flashlearn.compiler import child, compile_launch, explain, packing, start
+from flashlearn.interpreter.route import observing
 from flashlearn.machine import device
 from flashlearn.observation import Launch
 from flashlearn.processes import start as processes
@@ -261,6 +262,31 @@ def test_a_launch_that_was_observed_compiles_as_it_is():
 
 
 # refusals
+
+
+@triton.jit
+def add_entries(x, i, extras):
+    return x + tl.load(extras[1] + i) * extras[0] if extras[2] is None else x
+
+
+@triton.jit
+def hooked_kernel(x_ptr, extras, HOOK: tl.constexpr, BLOCK: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    tl.store(x_ptr + i, HOOK(tl.load(x_ptr + i), i, extras))
+
+
+@pytest.mark.parametrize("extras", [(2.0, torch.zeros(64), None), (1, torch.zeros(65)[1:], None)])
+def test_a_launch_with_a_tuple_and_a_function_for_it_compiles_as_it_is(extras):
+    with observing() as (session, _):
+        hooked_kernel[(1,)](torch.zeros(64), extras, HOOK=add_entries, BLOCK=64)
+    for budget in compile_launch(session.launches[-1]):
+        assert not budget.error and budget.registers
+
+
+def test_a_tuple_whose_types_are_not_known_gets_a_sentence():
+    launch = Launch(hooked_kernel, "hooked_kernel", (1, 1, 1), {"x_ptr": "*fp32", "extras": "tuple"}, {}, {})
+    with pytest.raises(packing.PackingError, match="extras of hooked_kernel is a tuple"):
+        packing.pack(launch)
 
 
 def test_an_inner_dimension_below_sixteen_is_refused_with_the_learners_line():

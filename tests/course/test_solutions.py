@@ -38,6 +38,7 @@ def test_the_solution_of_every_exercise_is_code_that_defines_it(name: str):
     shown = flashlearn.solution(name, anyway=True)
     assert any(getattr(node, "name", "") == name for node in ast.parse(shown.code).body)
     assert "STUB" not in shown.code and "TODO" not in shown.code and shown.section
+    assert "SOLUTION" not in shown.code, "marks of the lesson's source are no part of a solution"
 
 
 def test_it_is_shown_where_progress_cannot_be_written(tmp_path, monkeypatch, capsys):

@@ -113,11 +113,11 @@ def test_a_scope_of_two_outputs_is_in_the_plural():
 @pytest.mark.parametrize(
     ("fault", "word"),
     [
-        (("load", True, (4, 0)), "If so, is each index multiplied"),
-        (("load", True, (0, 4), "size"), "compared with <"),
-        (("load", True, (4,), "far"), "test the index that the address uses"),
+        (("load", True, (4, 0)), "by which stride is it multiplied"),
+        (("load", True, (0, 4), "size"), "what should keep it below the size"),
+        (("load", True, (4,), "far"), "below the tensor's size"),
         (("load", True, (0, -1), "below"), "become negative"),
-        (("load", False, (4, 0), "far"), "add a mask"),
+        (("load", False, (4, 0), "far"), "a mask must leave them out"),
         (("load", True, (2, 0), "gaps"), "stride"),
         (("load", True, None), "Follow the pointer"),
         (("load", True, "misaligned"), "dtype"),
@@ -172,7 +172,7 @@ def test_an_index_below_zero_is_told_where_the_index_begins():
 def test_what_is_asked_of_a_line_that_rounds_fits_the_line(text, asked):
     wording = RoundedInside((), (25,), 3, 0, sum_name="", text=text).wording()
     assert wording.sentence == (
-        "A value that line 25 computes is rounded to half precision. With full fp32 precision in that line "
-        "alone, all 3 failing cases pass."
+        "A value that line 25 computes is rounded to half precision. If it keeps its digits, all 3 failing "
+        "cases pass."
     )
     assert asked in wording.next_step

@@ -200,6 +200,35 @@ def test_a_launch_that_does_not_fit_says_how(launch, words):
     assert words in crash(lambda: launch(torch.zeros(100))).sentence
 
 
+@triton.jit
+def add_entry(x, i, extras):
+    return x + tl.load(extras[1] + i) if extras[0] is None else x + extras[0]
+
+
+@triton.jit
+def first_half(n):
+    return 0, n // 2
+
+
+@triton.jit
+def with_hooks(x_ptr, y_ptr, n, extras, CHANGE: tl.constexpr, SPAN: tl.constexpr, BLOCK: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    y = tl.load(x_ptr + i)
+    first, end = SPAN(n)
+    for _ in range(first, end):
+        y = CHANGE(y, i, extras)
+    tl.store(y_ptr + i, y)
+
+
+@pytest.mark.parametrize(("extras", "added"), [((3.0, None), 3.0), ((None, torch.arange(16.0)), None)])
+def test_a_kernel_calls_the_functions_that_it_is_handed_over_with_a_tuple_for_them(extras, added):
+    x, y = torch.zeros(16), torch.empty(16)
+    with observing() as (session, _):
+        with_hooks[(1,)](x, y, 6, extras, CHANGE=add_entry, SPAN=first_half, BLOCK=16)
+    assert torch.equal(y, 3 * (torch.full((16,), added) if added else torch.arange(16.0)))
+    assert session.launches[0].signature["extras"] == "tuple"
+
+
 def test_an_interpreted_launch_leaves_no_names_behind():
     before = set(globals())
     with observing():

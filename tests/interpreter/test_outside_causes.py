@@ -110,7 +110,7 @@ def test_lanes_tested_in_place_of_the_whole_index_are_told_with_the_line_of_the_
 def test_a_pointer_moved_along_the_wrong_dimension_is_told_with_its_index():
     x, y = torch.zeros(20, 40), torch.zeros(20)
     error = stray(lambda: moved_pointer[(1,)](x, y, 20, 40, 40, 40, BLOCK=32))
-    assert "moves the pointer along index 0 of x_ptr, too." in error.sentence
+    assert "the loop also moves the pointer along index 0 of x_ptr." in error.sentence
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from flashlearn.course.answers import solution
 from flashlearn.exercise import Exercise, Kind
 from flashlearn.judging import draws, references
 from flashlearn.judging.compiled_cases import Unfit, run_compiled, unfit_cautions
-from flashlearn.judging.draws import draw_on, without_data
+from flashlearn.judging.draws import draw_on, on_device, without_data
 from flashlearn.judging.references import in_parts
 from flashlearn.judging.smaller_cases import smaller_cases
 from flashlearn.judging.tolerance import Truth
@@ -54,7 +54,7 @@ def test_inputs_references_and_comparison_of_the_largest_case_fit_in_two_and_a_h
         pytest.skip("it is only timed on a GPU")
     case = max(cases, key=lambda case: _size(exercise, without_data(exercise, case)))
     with LiveBytes() as counted:
-        truth = Truth(exercise, draw_on(exercise, case, "meta", None))
+        truth = Truth(exercise, on_device(draw_on(exercise, case, "meta", None), "meta"))
         for index, expected in enumerate(truth.expected):
             truth.judge(index, torch.empty_like(expected, dtype=truth.dtypes[index]))
     assert 0 < counted.peak <= MOST, (case.name, counted.peak / GIB)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import html
+import json
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -23,9 +25,9 @@ from tests.report.test_report import ROWS, budgets, done, exercise, observation,
 DOCS = Path(__file__).parents[2] / "docs"
 
 
-def folds(html: str) -> tuple[str, str]:
+def folds(page: str) -> tuple[str, str]:
     """What is on the screen, and what is folded beneath it, as words."""
-    first, _, rest = html.partition('<div class="fl-folds">')
+    first, _, rest = page.partition('<div class="fl-folds">')
     return words(first), words(rest)
 
 
@@ -68,7 +70,41 @@ def test_a_kernel_that_reads_bytes_twice_is_not_praised_for_moving_the_least():
     asked = replace(exercise(), timed=HowTimed(case=case))
     timing = Timing(case.name, False, bytes=1e6, least_bytes=1e6, predictions={"H100": 1e-5})
     report = Report(asked, (Outcome(ROWS, Status.PASS, observation=seen),), timing=timing)
-    assert report.verdict.highlight == "At best 10 µs on an H100 for 4096 × 64, fp32."
+    assert report.verdict.highlight == ""
+
+
+def test_a_prediction_is_no_headline_of_a_pass_without_a_gpu():
+    asked = replace(exercise(), timed=HowTimed(case=Case("4096 × 64")))
+    timing = Timing("4096 × 64", False, bytes=2e6, least_bytes=1e6, predictions={"H100": 1e-5})
+    outcome = Outcome(ROWS, Status.PASS, outputs=(OutputCheck("p", True, 1e-7, 4e-7),))
+    report = Report(asked, (outcome,), timing=timing)
+    assert report.verdict.highlight == "The largest error is 25 % of what is allowed."
+    shown, folded = folds(report._repr_html_())
+    assert "10 µs" not in shown and "predicted, not measured, for 4096 × 64, fp32" in folded
+    assert "At least 10 µs on an H100" in folded
+
+
+def test_the_next_exercise_is_a_link_where_the_learner_has_its_lesson():
+    report = replace(
+        report_of(Status.PASS),
+        follows="row_sum (The sum of each row), in this lesson.",
+        links=(("row_sum", "00_tour.ipynb#cell-id=ex-row_sum"),),
+    )
+    link = '<a href="00_tour.ipynb#cell-id=ex-row_sum">row_sum</a> (The sum of each row), in this lesson.'
+    assert link in report._repr_html_() and "<a" not in str(report)
+    wrong = replace(report_of(Status.WRONG), links=report.links)
+    assert "<a href" not in wrong._repr_html_()
+
+
+def test_a_hint_has_a_button_for_jupyterlab_and_a_line_to_copy_for_all():
+    page = report_of(Status.WRONG)._repr_html_()
+    arguments = json.loads(html.unescape(re.search(r'data-commandlinker-args="([^"]+)"', page)[1]))
+    assert arguments["commands"][-1].startswith("notebook:run-cell")
+    call = arguments["args"]["text"]
+    assert call.startswith("flashlearn.hint(") and f"<code>{html.escape(call)}</code>" in page.replace(
+        "&#34;", "&quot;"
+    )
+    assert ".flashlearn .fl-press { display: none;" in page
 
 
 def test_each_case_is_a_dot_that_says_its_name_and_verdict():
@@ -133,7 +169,7 @@ def test_a_budget_and_a_time_name_the_types_and_sizes_they_are_for():
         assert "Compiled as launched for 4096 × 64, bf16." in said
         assert "2 times as fast as torch.softmax, on NVIDIA H200, 4096 × 64, bf16." in said
     predicted = replace(report, timing=Timing("4096 × 64", False, bytes=1e6, predictions={"H100": 1e-5}))
-    assert "At best 10 µs on an H100 for 4096 × 64, bf16." in str(predicted)
+    assert "predicted, not measured, for 4096 × 64, bf16" in str(predicted)
 
 
 def test_notes_are_folded_and_counted():

@@ -150,7 +150,7 @@ def past_the_end(p, dp):
     ("slip", "help_"),
     [
         (numpy_on_symbols, "p.applyfunc(sp.exp)"),
-        (torch_on_symbols, "the arguments are sympy's"),
+        (torch_on_symbols, "its arguments are sympy's"),
         (math_on_symbols, "A symbol has no value yet"),
         (log_without_sp, "written sp.log"),
         (unreadable_text, "Build the formula from the function's arguments"),
@@ -242,3 +242,36 @@ def test_an_assert_without_words_is_told_with_what_its_names_hold():
 
 def test_too_few_gradients_are_counted_by_forward_s_arguments():
     assert "one gradient for each argument of forward" in of_torch(gradients_forgotten).message
+
+
+def torch_softmax(p, dp):
+    return torch.softmax(p, 0)
+
+
+def torch_method(p, dp):
+    return p.mT * dp
+
+
+def tensor_of_symbols(p, dp):
+    return torch.tensor(list(p))
+
+
+@pytest.mark.parametrize("slip", [torch_on_symbols, torch_softmax, torch_method, tensor_of_symbols])
+def test_torch_in_a_formula_is_explained_before_python_s_own_words(slip):
+    said = of_sympy(slip).message
+    explanation, _, original = said.partition("Python's own words: ")
+    assert "sympy" in explanation and "torch" in explanation, said
+    assert "Matrix" in original or "Rational" in original or "Half" in original
+    assert "DenseMatrix" not in explanation
+
+
+def test_sympy_s_class_names_come_after_the_explanation():
+    said = of_sympy(matrix_plus_number).message
+    assert said.startswith("A number and a matrix cannot be added") and said.endswith("and 'int'.")
+
+
+def test_a_crash_without_advice_says_what_the_line_s_values_are():
+    def strange(x, w, dy):
+        return x.nonsense_of_mine, w
+
+    assert of_torch(strange).message.endswith("In the marked line x is [4, 2] and w is [2, 3].")

@@ -17,7 +17,10 @@ SHAPES = """In shapes, `B` is the batch, `H` the heads, `S_q` and `S_k` the leng
 `D` the width of a head. `lse` and `delta` are fp32 whatever the inputs' dtype; `alpha` is any number, of
 either sign; a causal mask is aligned bottom-right. Tensors come first, then scalars."""
 
-FURTHER = ("attention", "fast_attention", "gluon.fa3_attention", "torch_attention", "variants.attention")
+FURTHER = (
+    *("attention", "fast_attention", "gluon.fa3_attention", "torch_attention"),
+    "model_attention.attention",
+)
 """Modules of kernels besides those that an exercise's solution is in; other modules are their tools."""
 
 FOR_LEARNERS = ("check", "trace", "hint", "solution", "status", "reset", "recall", "use", "observing")

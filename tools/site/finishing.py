@@ -24,6 +24,8 @@ _CHANGES = tuple(
         ),
         # the first cell of a table's head may be empty, and then heads nothing
         (r"<th\b[^>]*>(?:<p></p>)?</th>", "<td></td>"),
+        # it is shown after scrolling up, and lies outside of every landmark
+        (r'(?s)<a [^>]*class="back-to-top .*?</a>', r'<nav aria-label="To the top">\g<0></nav>'),
         (r'<div id="search-results">', '<h1>Search</h1>\n<div id="search-results">'),
     )
 )

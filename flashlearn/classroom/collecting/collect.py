@@ -10,6 +10,7 @@ Supported are a folder for each student, exports of Moodle, Canvas and Gradescop
 
 from __future__ import annotations
 
+import datetime
 import re
 import zipfile
 from collections import Counter, defaultdict
@@ -25,8 +26,8 @@ from flashlearn.classroom.records import Submission
 from flashlearn.course.files import CourseError
 
 MOODLE = re.compile(r"(?P<name>.+?)_(?P<id>\d+)_assignsubmission_(?:file|onlinetext)_?")
-CANVAS = re.compile(r"(?P<name>[^_]+)(?:_LATE)?_(?P<id>\d+)_(?P<try>\d+)_(?P<file>.+)", re.IGNORECASE)
-AGAIN = re.compile(r"[-( ](\d+)\)?\.ipynb$")
+CANVAS = re.compile(r"(?P<name>[^_]+)(?P<late>_LATE)?_(?P<id>\d+)_(?P<try>\d+)_(?P<file>.+)", re.IGNORECASE)
+AGAIN = re.compile(r"[-( ](?:Copy)?(\d+)\)?\.ipynb$")
 PLAIN = "a folder for each student"
 GRADESCOPE = "submission_metadata.yml"
 WRAPPERS = {"submissions", "submission", "submitted", "handed-in", "collected"}
@@ -42,11 +43,13 @@ class Student:
 
 @dataclass(frozen=True)
 class StudentFiles:
-    """All files of one student."""
+    """All files of one student; when they were handed in, or that they were late, if the export says so."""
 
     student: Student
     entries: tuple[FileEntry, ...]
     refused: tuple[str, ...] = ()
+    handed_in: str = ""
+    late: bool = False
 
 
 @dataclass(frozen=True)
@@ -65,6 +68,9 @@ def collect(path: Path) -> Collected:
     entries = _without_wrapper(tree.entries)
     shape, owned = _shape(entries, refused)
     works = [StudentFiles(student, tuple(files)) for student, files in owned]
+    works = [replace(work, late=_is_late(work)) if shape == "Canvas" else work for work in works]
+    if shape == "Gradescope":
+        works = _with_dates(works, entries)
     if shape == PLAIN and works and entries == tree.entries:
         works = sorted(
             [*works, *(StudentFiles(Student(name), ()) for name in tree.empty)], key=lambda w: w.student.name
@@ -83,11 +89,11 @@ def submissions(work: StudentFiles, handout: Handout) -> Iterator[tuple[str, Sub
     notes: list[str] = list(work.refused)
     unread: list[str] = []
     notebooks = {notebook.lesson: notebook for notebook in handout.notebooks}
-    for entry, read in _notebooks(work, notes):
+    for entry, read in _notebooks(work, notes, unread):
         try:
             content = read()
         except ValueError as error:
-            unread.append(str(error))
+            unread.append(structure.named_file(str(error), entry.path))
             continue
         notebook = structure.belongs_to(content, entry.path, handout.notebooks)
         if notebook is not None:
@@ -96,8 +102,12 @@ def submissions(work: StudentFiles, handout: Handout) -> Iterator[tuple[str, Sub
             notes.append(
                 f"{entry.parts[-1]} is none of the notebooks that were handed out, and was left out."
             )
+    every = [one for files in found.values() for one in files]
     for lesson, asked in handout.parts().items():
-        yield lesson, _one(work, found[lesson], notebooks[lesson], asked, notes, unread)
+        given = notebooks[lesson]
+        files = found.get(lesson) or [one for one in every if structure.is_answered(one[1], given, asked)]
+        made = _one(work, files, given, asked, notes, unread)
+        yield lesson, replace(made, handed_in=work.handed_in, late=work.late)
 
 
 def _one(
@@ -110,9 +120,12 @@ def _one(
 ) -> Submission:
     name = work.student.name
     if not files:
-        why = unread[0] if unread else f"{given.file} was not handed in."
+        why = " ".join((f"{given.file} was not handed in.", *unread[:3]))
         return structure.broken(name, why, (), notes)
-    entry, content = max(files, key=lambda one: (_again(one[0].path), one[0].path))
+    entry, content = max(
+        files,
+        key=lambda one: (structure.is_answered(one[1], given, asked), _again(one[0].path), one[0].path),
+    )
     remarks = list(notes)
     if len(files) > 1:
         remarks.append(f"There are {len(files)} copies of {given.file}: {entry.parts[-1]} was graded.")
@@ -120,13 +133,13 @@ def _one(
 
 
 def _again(path: str) -> int:
-    """The attempt number in a file's name: "02_softmax-1.ipynb" comes after "02_softmax.ipynb"."""
+    """The attempt number in a file's name: "02_softmax-1.ipynb", or "-Copy1", is after "02_softmax.ipynb"."""
     found = AGAIN.search(path)
     return int(found[1]) if found else 0
 
 
-def _notebooks(work: StudentFiles, notes: list[str]) -> Iterator[tuple[FileEntry, Any]]:
-    """A student's notebooks, including those inside a zip."""
+def _notebooks(work: StudentFiles, notes: list[str], unread: list[str]) -> Iterator[tuple[FileEntry, Any]]:
+    """A student's notebooks, including those inside a zip; what could have been one is in `unread`."""
     for entry in work.entries:
         if entry.path.endswith(".ipynb"):
             yield entry, entry.read
@@ -134,12 +147,26 @@ def _notebooks(work: StudentFiles, notes: list[str]) -> Iterator[tuple[FileEntry
             try:
                 inside = archive(entry.read())
             except (ValueError, zipfile.BadZipFile, OSError):
-                notes.append(f"{entry.parts[-1]} cannot be unpacked.")
+                unread.append(f"{entry.parts[-1]} cannot be unpacked.")
                 continue
             notes.extend(inside.refused[:3])
             for member in inside.entries:
                 if member.path.endswith(".ipynb"):
                     yield replace(member, path=f"{entry.path}/{member.path}"), member.read
+                elif why := _instead(member):
+                    unread.append(why)
+        elif why := _instead(entry):
+            unread.append(why)
+
+
+def _instead(entry: FileEntry) -> str:
+    """Why a file that may hold somebody's work is not graded; nothing for any other file."""
+    name = entry.parts[-1]
+    if name.lower().endswith((".zip", ".tar", ".gz", ".tgz", ".rar", ".7z")):
+        return f"{name} was not opened: hand in the notebook itself, or one zip of notebooks."
+    if name.lower().endswith((".py", ".pdf", ".html", ".txt", ".docx", ".md")):
+        return f"{name} is not a notebook, and was not graded: hand in the .ipynb file."
+    return ""
 
 
 def _shape(
@@ -176,6 +203,18 @@ def _canvas(entry: FileEntry, refused: list[str]) -> tuple[Student, FileEntry] |
 
 def _gradescope(entries: tuple[FileEntry, ...], meta: FileEntry) -> list[tuple[Student, list[FileEntry]]]:
     """The files by the submitters in the metadata."""
+    known = _metadata(meta)
+    below = len(meta.parts) - 1
+    owned = []
+    for entry in entries:
+        if entry is not meta and len(entry.parts) > below:
+            folder = entry.parts[below]
+            owned.extend((student, entry) for student in _submitters(known.get(folder), folder))
+    return _grouped(owned)
+
+
+def _metadata(meta: FileEntry) -> dict:
+    """Gradescope's metadata by the submissions' folders. Raises CourseError."""
     try:
         import yaml
     except ImportError:
@@ -186,14 +225,37 @@ def _gradescope(entries: tuple[FileEntry, ...], meta: FileEntry) -> list[tuple[S
         known = yaml.safe_load(meta.read())
     except (yaml.YAMLError, ValueError, RecursionError):
         raise CourseError(f"{meta.path} is damaged: export the submissions again.") from None
-    known = known if isinstance(known, dict) else {}
-    below = len(meta.parts) - 1
-    owned = []
-    for entry in entries:
-        if entry is not meta and len(entry.parts) > below:
-            folder = entry.parts[below]
-            owned.extend((student, entry) for student in _submitters(known.get(folder), folder))
-    return _grouped(owned)
+    return known if isinstance(known, dict) else {}
+
+
+def _is_late(work: StudentFiles) -> bool:
+    """Whether Canvas marks any of a student's files as late, in its name."""
+    found = (CANVAS.fullmatch(entry.path) for entry in work.entries)
+    return any(one is not None and one["late"] for one in found)
+
+
+def _with_dates(works: list[StudentFiles], entries: tuple[FileEntry, ...]) -> list[StudentFiles]:
+    """The same with the dates of Gradescope's metadata."""
+    meta = next(e for e in entries if e.parts[-1] == GRADESCOPE)
+    known, below = _metadata(meta), len(meta.parts) - 1
+    made = []
+    for work in works:
+        folders = {entry.parts[below] for entry in work.entries}
+        dates = [one.get(":created_at") for one in map(known.get, folders) if isinstance(one, dict)]
+        moments = sorted(text for date in dates if (text := _iso(date)))
+        made.append(replace(work, handed_in=moments[-1]) if moments else work)
+    return made
+
+
+def _iso(date: Any) -> str:
+    """A date of the metadata in ISO 8601; YAML has made dates of some, in UTC."""
+    if isinstance(date, datetime.datetime):
+        aware = date if date.tzinfo is not None else date.replace(tzinfo=datetime.UTC)
+        return aware.isoformat()
+    try:
+        return datetime.datetime.fromisoformat(str(date)).isoformat()
+    except ValueError:
+        return ""
 
 
 def _submitters(record: Any, folder: str) -> list[Student]:

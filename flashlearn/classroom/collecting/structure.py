@@ -29,23 +29,68 @@ def examine(
 ) -> Submission:
     """One notebook as a submission to its part of the assignment. Never raises, whatever it contains."""
     try:
-        cells = [NotebookCell(*cell) for cell in read_cells(content).code]
+        read = read_cells(content)
     except ValueError as error:
-        return broken(student, str(error), (file,), notes)
-    found = list(notes)
-    answers = {one.name: _answer(one.name, cells, given, found) for one in asked.exercises}
+        return broken(student, named_file(str(error), file), (file,), notes)
+    cells = [NotebookCell(*cell) for cell in read.code]
+    found, unmarked = list(notes), []
+    answers = {one.name: _answer(one.name, cells, given, found, unmarked) for one in asked.exercises}
+    found += _about_prose([name for name, at in answers.items() if at is None], read.prose)
+    found += _about_lost_ids(unmarked)
     if all(at is None for at in answers.values()):
         return broken(
-            student, f"No cell of {given.file} that answers an exercise was found in it.", (file,), notes
+            student, f"No cell of {given.file} that answers an exercise was found in it.", (file,), found
         )
     _check_order(answers, found)
     sources = _sources(cells, given, answers, found)
-    return Submission(student, (file,), sources, _key(sources), tuple(found))
+    content_key = _key([CodeCell(text, mark) for _, text, mark in read.code])
+    return Submission(student, (file,), sources, _key(sources), tuple(found), content=content_key)
+
+
+def named_file(sentence: str, file: str) -> str:
+    """A sentence that begins with "The file" or "The notebook", with the file's name."""
+    name = file.rpartition("/")[2]
+    return sentence.replace("The file", name, 1) if "The file" in sentence else f"{name}: {sentence}"
+
+
+def _about_prose(missing: Sequence[str], prose: Sequence[str]) -> list[str]:
+    """Remarks on answers that are in cells which are not code."""
+    return [
+        f"Your answer to {name} is in a cell that is not a code cell, so it was not run: make it one."
+        for name in missing
+        if any(re.search(rf"^\s*def {re.escape(name)}\(", text, re.MULTILINE) for text in prose)
+    ]
+
+
+def _about_lost_ids(names: Sequence[str]) -> list[str]:
+    """One remark on all cells without an id, as an editor that replaces ids leaves them."""
+    if not names:
+        return []
+    which = f"The cell of {names[0]} has lost its id. It was found by the function's name."
+    several = (
+        f"The cells of {len(names)} exercises have lost their ids. They were found by the functions' names."
+    )
+    return [which if len(names) == 1 else several]
 
 
 def broken(student: str, why: str, files: Sequence[str] = (), notes: Sequence[str] = ()) -> Submission:
     """A submission of which nothing can be graded."""
     return Submission(student, tuple(files), (), _key((), why), tuple(notes), why)
+
+
+def is_answered(content: bytes, given: Notebook, asked: Assignment) -> bool:
+    """Whether any exercise has an answer in a notebook that is more than its stub."""
+    try:
+        code = read_cells(content).code
+    except ValueError:
+        return False
+    stubs = {cell.exercise: cell.text for cell in given.cells if cell.exercise}
+    return any(
+        not _is_stub(text, one.name, stubs.get(one.name, ""))
+        for one in asked.exercises
+        for _, text, mark in code
+        if mark == one.name or one.name in names_of(text).functions
+    )
 
 
 def belongs_to(content: bytes, file: str, notebooks: Sequence[Notebook]) -> Notebook | None:
@@ -69,8 +114,13 @@ def _by_name(file: str, notebooks: Sequence[Notebook]) -> Notebook | None:
     return next((notebook for notebook in notebooks if notebook.stem in file.rpartition("/")[2]), None)
 
 
-def _answer(name: str, cells: list[NotebookCell], given: Notebook, notes: list[str]) -> int | None:
-    """The index of the cell that answers an exercise; remarks on it are added to `notes`."""
+def _answer(
+    name: str, cells: list[NotebookCell], given: Notebook, notes: list[str], unmarked: list[str]
+) -> int | None:
+    """The index of the cell that answers an exercise; remarks on it are added to `notes`.
+
+    `unmarked` collects the exercises whose cells have no id.
+    """
     marked = [i for i, cell in enumerate(cells) if cell.exercise == name]
     defining = [i for i, cell in enumerate(cells) if _defines(cell, name)]
     if not defining:
@@ -85,7 +135,7 @@ def _answer(name: str, cells: list[NotebookCell], given: Notebook, notes: list[s
     if marked and at not in marked:
         notes.append(f"Your answer to {name} is not in its own cell. It was found by the function's name.")
     elif not marked:
-        notes.append(f"The cell of {name} has lost its id. It was found by the function's name.")
+        unmarked.append(name)
     for i in defining[defining.index(at) + 1 :]:  # stubs after the answer would replace it
         cells[i] = cells[i]._replace(text="")
     return at

@@ -13,9 +13,9 @@ from datetime import UTC, datetime
 from typing import Any
 
 from flashlearn.classroom.exports.json_results import as_text
-from flashlearn.classroom.gradebook import Result
 from flashlearn.classroom.pages.feedback import of
 from flashlearn.classroom.records import Assignment, ExerciseGrade
+from flashlearn.classroom.results import Result
 from flashlearn.course.files import CourseError
 
 SCHEMA = "classroom50/result/v1"

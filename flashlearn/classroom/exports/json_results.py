@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from flashlearn.classroom.gradebook import Result
 from flashlearn.classroom.pages.feedback import Item, of
 from flashlearn.classroom.pages.formatting import fenced, in_markdown, visible
 from flashlearn.classroom.records import Assignment
+from flashlearn.classroom.results import Result
 
 
 def gradescope(result: Result, assignment: Assignment, titles: dict[str, str]) -> dict[str, Any]:
@@ -79,7 +79,7 @@ def _markdown(item: Item) -> list[str]:
 def as_text(item: Item) -> list[str]:
     """The feedback on an exercise, line by line, without markup."""
     line = f"Line {item.line_number}: {item.line.strip()}" if item.line_number else ""
-    return [visible(text) for text in (item.sentence, line, item.next_step, item.cases) if text]
+    return [visible(text) for text in (item.sentence, line, item.next_step, item.cases, item.comment) if text]
 
 
 def _seconds(result: Result) -> float:

@@ -18,10 +18,10 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from flashlearn.classroom.gradebook import Result
 from flashlearn.classroom.pages.feedback import as_fragment, of
 from flashlearn.classroom.pages.formatting import WORDS, number, visible
 from flashlearn.classroom.records import Assignment
+from flashlearn.classroom.results import Result, canonical
 from flashlearn.course.files import CourseError
 
 FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
@@ -106,7 +106,7 @@ class _Table:
     delimiter: str
 
     def name_of(self, row: list[str]) -> str:
-        return _name(" ".join(row[i] for i in self.name))
+        return canonical(" ".join(row[i] for i in self.name))
 
 
 def _fill(
@@ -120,7 +120,7 @@ def _fill(
     filled, absent, ungraded = 0, [], []
     for result in results:
         known = result.student.ids.get(place, "")
-        row = by_id.get(known) if known else by_name.get(_name(result.student.name))
+        row = by_id.get(known) if known else by_name.get(canonical(result.student.name))
         if row is None:
             absent.append(result.student.name)
         elif not result.complete:  # the grader failed: the table keeps its value
@@ -154,11 +154,6 @@ def _digits(text: str) -> str:
     """The number in "Participant 123", or in "123"."""
     found = re.fullmatch(r"\D*(\d+)", text.strip())
     return found[1] if found else ""
-
-
-def _name(text: str) -> str:
-    """A name in a canonical form: "Lee, Ann" and "Ann Lee" are the same."""
-    return " ".join(sorted(re.findall(r"[^\W_]+", text.casefold())))
 
 
 def _written(rows: list[list[str]], delimiter: str = ",") -> str:

@@ -55,6 +55,11 @@ PROVIDED = {
         f"{KERNELS}.fp8_forward": ("SCALED_ROWS", "as_stored", "fp8_shape", "keys_last"),
         f"{KERNELS}.shapes": ("Shape",),
     },
+    "15": {
+        f"{KERNELS}.hooks": ("PLAIN", "Hooks", "causal_keys", "causal_mask", "causal_queries"),
+        f"{KERNELS}.hooked_backward": ("hooked_backward",),
+        f"{KERNELS}.hooked_forward": ("hooked_forward",),
+    },
 }
 """By lesson: what its stubs, or the text before them, tell a learner to use."""
 
@@ -68,9 +73,25 @@ def assemble(*names):
     modules = (flash_forward, flash_backward_dq, flash_backward_dkv)
     return {name: vars(one)[name] for name in names for one in modules if name in vars(one)}
 """
-    }
+    },
+    "15": {
+        "flashlearn.course.own_hooks": """
+import sys
+
+
+def take(functions):
+    pass
+
+
+def __getattr__(name):
+    known = sys._getframe(1).f_globals  # of the cell that imports it, after the cells before
+    if name.startswith("_") or name not in known:
+        raise AttributeError(f"no cell before this one defines {name}", name=name)
+    return known[name]
+"""
+    },
 }
-"""Texts that replace modules: here parts of earlier lessons are the course's own, not the learner's."""
+"""Texts that replace modules: parts of earlier lessons are the course's here, and hooks the learner's own."""
 
 
 @functools.cache

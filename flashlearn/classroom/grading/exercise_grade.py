@@ -14,7 +14,7 @@ from flashlearn.classroom.sandbox.answer import SandboxedAnswer
 from flashlearn.classroom.sandbox.child import CellError
 from flashlearn.classroom.sandbox.readable_paths import PACKAGE
 from flashlearn.course.answers import earlier_answer
-from flashlearn.exercise import Exercise
+from flashlearn.exercise import Exercise, Kind
 from flashlearn.outcome import Outcome, Status
 from flashlearn.report import Report
 
@@ -42,6 +42,13 @@ HELD_FOR_REVIEW = (
 )
 REMARK = "The numbers are right, but what computed them could not be observed reliably. It uses {all}."
 
+UNCONFIRMED = (
+    "Your numbers are right, but your kernels did not compute them by themselves when they ran without your "
+    "launcher's Python, so your teacher reviews it before it counts. The launcher may allocate, copy, cast, "
+    "reshape and launch."
+)
+DOUBT = "The numbers are right, but {doubt}."
+
 
 def judged(
     exercise: Exercise, asked: AssignedExercise, child: SandboxedAnswer, at_home: Exercise
@@ -54,7 +61,7 @@ def judged(
     started = time.monotonic()
     try:
         report = checking.grade(exercise, child, earlier_answer, budgeted=False)
-        if is_rounding(report.outcomes) and not child.ended:
+        if exercise.kind is not Kind.SYMBOLIC and is_rounding(report.outcomes) and not child.ended:
             again = checking.grade(at_home, child, earlier_answer, budgeted=False)
             report = again if again.passed else report
         return _of_report(report, asked, time.monotonic() - started, child)
@@ -93,6 +100,16 @@ def held_for_review(grade: ExerciseGrade, uses: tuple[SuspiciousUse, ...]) -> Ex
     """A pass that a person must confirm: its observer may have been deceived."""
     first = uses[0]
     listed = ", ".join(dict.fromkeys(f"{one.what} (line {one.line})" for one in uses[:6]))
+    what = first.what[:1].upper() + first.what[1:]
+    return _held(grade, HELD_FOR_REVIEW.format(what=what), "reaches out", REMARK.format(all=listed))
+
+
+def unconfirmed(grade: ExerciseGrade, doubt: str) -> ExerciseGrade:
+    """A pass that a person must confirm: the answer's kernels did not compute the numbers by themselves."""
+    return _held(grade, UNCONFIRMED, "not by its kernels", DOUBT.format(doubt=clean(doubt)))
+
+
+def _held(grade: ExerciseGrade, sentence: str, mistake: str, remark: str) -> ExerciseGrade:
     return ExerciseGrade(
         grade.name,
         "not graded",
@@ -100,9 +117,9 @@ def held_for_review(grade: ExerciseGrade, uses: tuple[SuspiciousUse, ...]) -> Ex
         grade.out_of,
         grade.cases_passed,
         grade.cases,
-        sentence=HELD_FOR_REVIEW.format(what=first.what[:1].upper() + first.what[1:]),
-        mistake="reaches out",
-        for_teacher=REMARK.format(all=listed),
+        sentence=sentence,
+        mistake=mistake,
+        for_teacher=remark,
         seconds=grade.seconds,
     )
 

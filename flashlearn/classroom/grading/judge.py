@@ -13,11 +13,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from flashlearn.classroom.grading import child_sources
-from flashlearn.classroom.grading.exercise_grade import clean, held_for_review, judged, missing
+from flashlearn.classroom.grading.confirmation import confirm
+from flashlearn.classroom.grading.exercise_grade import (
+    clean,
+    held_for_review,
+    judged,
+    missing,
+    unconfirmed,
+)
 from flashlearn.classroom.grading.notebook_cells import MAGICS, NotebookCells, notebook_cells
 from flashlearn.classroom.grading.seeds import with_secret_seeds
-from flashlearn.classroom.grading.suspicious_code import SuspiciousUse, suspicious_uses
-from flashlearn.classroom.grading.value_reads import needs_values, value_reads
+from flashlearn.classroom.grading.suspicious_code import suspicious_uses
 from flashlearn.classroom.records import AssignedExercise, Assignment, CodeCell, ExerciseGrade, Submission
 from flashlearn.classroom.sandbox.answer import SandboxedAnswer
 from flashlearn.classroom.sandbox.child import CellError, CellText, FunctionRequest
@@ -57,6 +63,7 @@ class Judge:
         self.cells = notebook_cells(request.submission, tuple(self.exercises.values()))
         self.children: dict[tuple, tuple[SandboxedAnswer, int]] = {}
         self.errors: dict[int, CellError] = {}
+        self.other: SandboxedAnswer | None = None
 
     def judge_all(self) -> None:
         """Judge the exercises in the order of their cells, so that each sees what was defined before it."""
@@ -68,15 +75,16 @@ class Judge:
             resource.setrlimit(resource.RLIMIT_CPU, (until, resource.RLIM_INFINITY))
             self.channel.send(("grade", (self._judge(asked), self._notes())))
         self.channel.send(("done", None))
-        for child, _ in self.children.values():
-            child.close()
+        for child in (*(one for one, _ in self.children.values()), self.other):
+            if child is not None:
+                child.close()
 
     def _judge(self, asked: AssignedExercise) -> ExerciseGrade:
         exercise = with_secret_seeds(
             self.exercises[asked.name], self.request.assignment, self.request.submission
         )
         cells = self.cells[asked.name]
-        suspicious = () if exercise.kind is Kind.SYMBOLIC else cells.suspicious_uses(asked.name)
+        suspicious = cells.suspicious_uses(asked.name) if exercise.kind is Kind.TORCH else ()
         if not suspicious:
             return self._in_place(asked, exercise, cells)
         sliced = cells.sliced(asked.name)
@@ -133,23 +141,27 @@ class Judge:
             )  # fmt: skip
         if loaded:
             grade = judged(exercise, asked, child, self.exercises[asked.name])
-            reads = (
-                self._value_reads(exercise, child) if grade.points and exercise.kind is Kind.KERNEL else ()
-            )
-            return held_for_review(grade, reads) if reads else grade
+            return self._confirmed(asked, grade, child) if exercise.kind is Kind.KERNEL else grade
         cell = self.cells[asked.name].position(asked.name)
         error = self.errors.get(cell)
         return missing(asked, error, self._line(error) if error else "")
 
-    def _value_reads(self, exercise: Exercise, child: SandboxedAnswer) -> tuple[SuspiciousUse, ...]:
-        """What reads values of the inputs before any kernel runs."""
-        pieces = self.cells[exercise.name].sliced(exercise.name)
-        found = [value_reads(piece.text) for piece in pieces]
-        certain = tuple(use for one in found for use in one.certain)
-        possible = tuple(use for one in found for use in one.possible)
-        if certain or not possible:
-            return certain
-        return possible if any(one.hidden for one in found) or needs_values(exercise, child) else ()
+    def _confirmed(
+        self, asked: AssignedExercise, grade: ExerciseGrade, child: SandboxedAnswer
+    ) -> ExerciseGrade:
+        """A grade with points, if the answer's kernels compute the numbers again without its launcher."""
+        if not grade.points and grade.verdict != "pass":
+            return grade
+        exercise = self.exercises[asked.name]
+        anew = with_secret_seeds(exercise, self.request.assignment, self.request.submission, "again")
+        doubt = confirm(anew, child, self._trusted, grade.cases_passed)
+        return unconfirmed(grade, doubt) if doubt else grade
+
+    def _trusted(self) -> SandboxedAnswer:
+        """A child that has run no cells, and runs none."""
+        if self.other is None or self.other.ended:
+            self.other = self._child()
+        return self.other
 
     def _child(self) -> SandboxedAnswer:
         """Another sandboxed child, from the grading session. Ends this process if none is sent."""

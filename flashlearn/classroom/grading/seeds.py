@@ -3,7 +3,8 @@
 >>> with_secret_seeds(find("row_sum"), assignment, submission)  # the exercise, with other seeds in its cases
 
 With a secret the whole class gets the same inputs, which cannot be predicted. Without one the inputs follow
-from the submission's own content, so that no text can contain their answers.
+from the submission's own content, so that no text can contain their answers. Where the inputs of a formula
+are its cases' own numbers, and nothing is drawn, the cases count too that a learner's check does not show.
 """
 
 from __future__ import annotations
@@ -13,13 +14,16 @@ import hashlib
 import hmac
 
 from flashlearn.classroom.records import Assignment, Submission
-from flashlearn.exercise import Case, Exercise
+from flashlearn.exercise import Case, Exercise, Kind
 
 
-def with_secret_seeds(exercise: Exercise, assignment: Assignment, submission: Submission) -> Exercise:
-    """The exercise with seeds that no submission can know."""
-    secret = assignment.draws or f"{assignment.key} {submission.key}".encode()
-    cases = tuple(_with_seed(case, secret, exercise.name) for case in exercise.cases)
+def with_secret_seeds(
+    exercise: Exercise, assignment: Assignment, submission: Submission, purpose: str = ""
+) -> Exercise:
+    """The exercise with seeds that no submission can know, others for each `purpose`."""
+    secret = (assignment.draws or f"{assignment.key} {submission.key}".encode()) + purpose.encode()
+    hidden = exercise.explained.fresh if exercise.kind is Kind.SYMBOLIC else ()
+    cases = tuple(_with_seed(case, secret, exercise.name) for case in (*exercise.cases, *hidden))
     return dataclasses.replace(exercise, cases=cases)
 
 

@@ -11,6 +11,8 @@ _MAGIC = re.compile(r"^(\s*)(?:%|!|\?|[\w.]+\?+\s*$)")
 CHANGES = frozenset({"add", "append", "extend", "insert", "register", "setdefault", "update"})
 """Methods that change a value after it was bound to a name."""
 _CELL_MAGIC = re.compile(r"^\s*%%")
+_RUNS_PYTHON = re.compile(r"^\s*%%(?:time|timeit|capture|prun)\b")
+"""Cell magics below which the cell's text is Python all the same."""
 
 
 @dataclass(frozen=True)
@@ -111,7 +113,11 @@ def blanked(text: str, chosen: Sequence[Statement]) -> str:
 def without_magics(text: str) -> tuple[str, int]:
     """The text with magics replaced by `pass`, line by line, and the number of lines replaced."""
     lines = text.splitlines()
-    if lines and _CELL_MAGIC.match(next((line for line in lines if line.strip()), "")):
+    first = next((number for number, line in enumerate(lines) if line.strip()), 0)
+    if lines and _RUNS_PYTHON.match(lines[first]):
+        below, count = without_magics("\n".join(["", *lines[first + 1 :]]))
+        return "\n" * first + below, count + 1
+    if lines and _CELL_MAGIC.match(lines[first]):
         return "\n" * len(lines), len(lines)
     found = [_MAGIC.match(line) if _is_magic(line) else None for line in lines]
     if not any(found) or _parses(text):

@@ -3,17 +3,20 @@
     >>> suspicious_uses("import gc\\nfor one in gc.get_objects(): ...")
     (SuspiciousUse(line=1, what='`import gc`'),)
 
-Numbers are judged in another process than the submission's. What computed them is observed in the
-submission's own process, where code written for the purpose can deceive the observer. Such code has to name
-its means: an attribute of another module to replace, an object's internals, a file, a thread, a text to
-execute. So an answer whose text names none of these was observed reliably, and one that does is reviewed by a
-person before it counts.
+For answers in plain torch. Their numbers are judged in another process than the submission's; that autograd
+did not make them is observed in the submission's own, where code written for the purpose can deceive the
+observer. Such code has to name its means: an attribute of another module to replace, an object's internals, a
+file, a thread, a text to execute. So an answer whose text names none of these was probably observed reliably,
+and one that does is reviewed by a person before it counts. (What kernels computed is found out otherwise: see
+flashlearn.classroom.grading.confirmation.)
 """
 
 from __future__ import annotations
 
 import ast
 import functools
+import importlib
+import types
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -33,7 +36,8 @@ COURSE = (
 """The modules of the course that its notebooks import; the rest is the grader."""
 OUTSIDE = frozenset({
     "ao", "backends", "builtins", "classes", "codecs", "compile", "compiler", "cpp", "ctypes", "ctypeslib",
-    "device", "distributed", "encoding", "export", "from_file", "fromfile", "functools", "futures", "fx",
+    "device", "distributed", "encoding", "export", "from_file", "fromfile", "func", "functools", "futures",
+    "fx",
     "gc", "genfromtxt", "hub", "importlib", "inspect", "interpreter", "io", "jit", "knobs", "lib",
     "library", "linecache", "loadtxt", "memmap", "monitor", "multiprocessing", "onnx", "ops", "os",
     "overrides", "package", "pathlib", "pickle", "printing", "profiler", "runtime", "save", "serialization",
@@ -43,6 +47,8 @@ OUTSIDE = frozenset({
 """Members of modules that an answer does not need."""
 ALLOWED = frozenset({("triton", "jit"), ("triton", "testing"), ("torch", "device"), ("torch", "types")})
 NOT_OF = frozenset({("torch", "load"), ("numpy", "load"), ("np", "load")})
+DIFFERENTIATES = "torch.autograd.functional"
+"""A module that switches autograd on where it is off."""
 NAMES = frozenset({
     "eval", "exec", "compile", "__import__", "globals", "locals", "vars", "setattr", "delattr", "open",
     "input", "breakpoint", "memoryview", "__builtins__", "__loader__", "__spec__", "get_ipython", "exit",
@@ -51,13 +57,14 @@ NAMES = frozenset({
 INTERNALS = frozenset({
     "ForwardRef", "Formatter", "TorchDispatchMode", "TorchFunctionMode", "_unsafe_update_src",
     "add_pre_run_hook", "ag_frame", "as_subclass", "attrgetter", "co_code", "co_consts", "cr_frame",
-    "ctypes", "data_ptr", "f_back", "f_builtins", "f_code", "f_globals", "f_locals", "func_globals",
-    "get_field", "get_type_hints", "gi_code", "gi_frame", "lambdify", "load_library", "methodcaller",
-    "modules", "mro", "parse_expr", "parsing", "pre_run_hooks", "set_", "settrace", "setprofile",
-    "singledispatch", "singledispatchmethod", "stride_tricks", "subclasses", "tb_frame", "tb_next",
-    "untyped_storage",
+    "ctypes", "data_ptr", "disable_saved_tensors_hooks", "enable_grad", "f_back", "f_builtins", "f_code",
+    "f_globals", "f_locals", "forward_ad", "func_globals", "get_field", "get_type_hints", "gi_code",
+    "gi_frame", "grad_mode", "import_module", "inference_mode", "lambdify", "load_library", "methodcaller",
+    "modules", "mro", "parse_expr", "parsing", "pre_run_hooks", "saved_tensors_hooks", "set_",
+    "set_grad_enabled", "settrace", "setprofile", "singledispatch", "singledispatchmethod", "stride_tricks",
+    "subclasses", "tb_frame", "tb_next", "untyped_storage", "update_wrapper",
 })  # fmt: skip
-"""Attributes and names that lead to the internals of objects."""
+"""Attributes and names that lead to the internals of objects, or switch autograd on or its observer off."""
 DUNDERS = frozenset({
     "__init__", "__call__", "__post_init__", "__repr__", "__str__", "__len__", "__iter__", "__next__",
     "__enter__", "__exit__", "__getitem__", "__hash__", "__name__", "__doc__", "__version__", "__add__",
@@ -65,6 +72,7 @@ DUNDERS = frozenset({
 })  # fmt: skip
 """Special names that a class may define and an answer may read."""
 SETTABLE = frozenset({"grad", "requires_grad"})
+OF_NAMED_TUPLES = frozenset({"_asdict", "_fields", "_make", "_replace"})
 OWN = frozenset({"self", "ctx", "cls"})
 """Objects whose attributes an answer may set: its own, and autograd's context."""
 MODULES_OF_MODULES = frozenset({
@@ -163,9 +171,15 @@ class _Scan:
         direct = isinstance(node.value, ast.Name)
         if name in INTERNALS or _is_special(name):
             yield f"`.{name}`"
+        elif _is_private(name) and root not in OWN | self.modules:
+            yield f"`.{name}` of another object"
         elif root in self.modules and (
             name.startswith("_") or (name in OUTSIDE and (module, name) not in ALLOWED)
         ):
+            yield f"`{ast.unparse(node):.60}`"
+        elif root in self.modules and direct and _is_other_module(self.imported[root], name):
+            yield f"the module `{root}.{name}`"
+        elif f"{self.imported.get(root, root)}.{ast.unparse(node).partition('.')[2]}" == DIFFERENTIATES:
             yield f"`{ast.unparse(node):.60}`"
         elif direct and (module, name) in NOT_OF and self.imported.get(root) == module:
             yield f"`{root}.{name}`"
@@ -183,14 +197,35 @@ def _may_import(name: str) -> bool:
         return len(rest) < 2 or name.startswith(COURSE)
     if name.startswith(("triton.tools.tensor_descriptor", "torch.utils.checkpoint")):
         return True
+    if name.startswith(DIFFERENTIATES):
+        return False
     return not any(
         one in INTERNALS or one.startswith("_") or (one in OUTSIDE and (first, one) not in ALLOWED)
         for one in rest
     )
 
 
+@functools.cache
+def _is_other_module(module: str, name: str) -> bool:
+    """Whether a member of a module is a module of another package, as `enum.bltns` is, or the grader's."""
+    if name in MODULES_OF_MODULES or (module, name) in ALLOWED:
+        return False
+    try:
+        found = getattr(importlib.import_module(module), name, None)
+    except ImportError:
+        return False
+    first = module.partition(".")[0]
+    other = isinstance(found, types.ModuleType) and found.__name__.partition(".")[0] != first
+    return other or (isinstance(found, types.ModuleType) and first == "flashlearn")
+
+
 def _is_special(name: str) -> bool:
     return name.startswith("__") and name.endswith("__") and name not in DUNDERS
+
+
+def _is_private(name: str) -> bool:
+    """Whether a name is an object's own business; those of named tuples are not."""
+    return name.startswith("_") and not name.startswith("__") and name not in OF_NAMED_TUPLES
 
 
 def _is_library_attribute(name: str) -> bool:

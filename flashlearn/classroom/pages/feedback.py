@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from flashlearn.classroom.gradebook import Gradebook, Result
+from flashlearn.classroom.gradebook import Gradebook
 from flashlearn.classroom.pages.formatting import (
     MARKS,
     WORDS,
@@ -26,12 +26,16 @@ from flashlearn.classroom.pages.formatting import (
     visible,
 )
 from flashlearn.classroom.records import Assignment, ExerciseGrade
+from flashlearn.classroom.results import Result
+from flashlearn.classroom.whole_files import write_whole
 from flashlearn.course.files import CourseError, reason
 
 GRADER_FAILED = (
     "This could not be graded. That is not your fault: your teacher knows, and will grade it again."
 )
 
+NOTHING = "Nothing was handed in under your name."
+BY_TEACHER = "Your teacher set these points."
 ROUNDED = "The points of all exercises are added first and then rounded once; a half is rounded up."
 
 
@@ -63,6 +67,7 @@ class Item:
     line_number: int
     line: str
     next_step: str
+    comment: str = ""
 
     @property
     def word(self) -> str:
@@ -82,7 +87,7 @@ def write(book: Gradebook, out: Path) -> list[Path]:
                 (out / f"{stem}.html", in_html(feedback)),
                 (out / f"{stem}.md", as_markdown(feedback)),
             ):
-                path.write_text(text, encoding="utf-8", errors="replace")
+                write_whole(path, text)
                 written.append(path)
     except OSError as error:
         raise CourseError(f"The feedback cannot be written to {out}: {reason(error)}.") from error
@@ -93,6 +98,8 @@ def of(result: Result, assignment: Assignment, titles: dict[str, str]) -> Feedba
     """The feedback for a student's result."""
     notes = [n for part in result.parts for n in (*part.submission.notes, part.submission.broken) if n]
     notes += [n for part in result.parts if part.grade for n in part.grade.notes]
+    notes += [result.late] if result.late else []
+    notes += [] if result.parts else [NOTHING]
     return Feedback(
         result.student.name,
         assignment.name,
@@ -133,6 +140,7 @@ def as_markdown(feedback: Feedback) -> str:
             lines += [where, "", fenced(item.line), ""]
         lines += [in_markdown(item.next_step), ""] if item.next_step else []
         lines += [item.cases, ""] if item.cases else []
+        lines += [f"**{in_markdown(item.comment)}**", ""] if item.comment else []
     lines += [feedback.rounded, ""] if feedback.rounded else []
     return "\n".join(lines)
 
@@ -161,10 +169,11 @@ def _item(one: ExerciseGrade, title: str) -> Item:
         number(one.points),
         one.out_of,
         "" if ours else cases,
-        GRADER_FAILED if ours else one.sentence,
+        GRADER_FAILED if ours and not one.mistake else one.sentence,
         0 if ours else one.line_number,
         "" if ours else one.line,
         "" if ours else one.next_step,
+        " ".join(text for text in (one.comment, BY_TEACHER if one.overridden else "") if text),
     )
 
 

@@ -13,7 +13,11 @@ from markupsafe import Markup, escape
 
 _CODE = re.compile(r"`([^`\n]+)`")
 _SPECIAL = re.compile(r"([\\`*_\[\]<>#|~&$!])")
-_UNSEEN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]")
+_UNSEEN = re.compile(
+    r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff]"
+    r"|(?<![^\x00-\u02ff])[\u200c\u200d]"
+)
+"""Joiners are a part of words in many scripts: they stay, except after Latin letters and at the start."""
 
 WORDS = {
     "pass": "passed",

@@ -5,18 +5,24 @@
 
 from __future__ import annotations
 
+import json
 import statistics
 from collections import Counter, defaultdict
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 
-from flashlearn.classroom.gradebook import Gradebook, Result
-from flashlearn.classroom.pages.formatting import template
+from flashlearn.classroom.gradebook import Gradebook
+from flashlearn.classroom.pages.formatting import number, template
 from flashlearn.classroom.records import AssignedExercise, ExerciseGrade
+from flashlearn.classroom.results import Result
 from flashlearn.classroom.similarity import Pair, alike
+from flashlearn.course import packaged_lessons
+from flashlearn.course.lesson_reader import EXERCISE_CELL
 
 VERDICTS = ("pass", "wrong", "stopped", "todo", "missing", "not graded")
 MOST_MISTAKES = 25
 MOST_PAIRS = 40
+SOLUTION = "the course's solution"
 BARS = 10
 
 
@@ -96,15 +102,25 @@ class Summary:
     seconds: float
 
 
-def summary(book: Gradebook) -> Summary:
-    """The class in numbers. Raises CourseError for an empty gradebook."""
+def summary(
+    book: Gradebook, earlier: Sequence[tuple[str, Gradebook]] = (), anonymous: bool = False
+) -> Summary:
+    """The class in numbers. Raises CourseError for an empty gradebook.
+
+    Answers are also compared with those of `earlier` gradebooks, each with a name, and with the course's
+    solutions. An `anonymous` report has stand-ins for the students' names.
+    """
     assignment, titles = book.assignment()
+    shown = {name: stand_in for stand_in, name in book.names().items()} if anonymous else {}
     students: list[StudentRow] = []
     texts: dict[str, list[tuple[str, str]]] = defaultdict(list)
     unsafe = failed = 0
     seconds = 0.0
     for result in book.results():
-        students.append(_student_row(result))
+        who = replace(result.student, name=shown.get(result.student.name, result.student.name))
+        result = replace(result, student=who)
+        row = _student_row(result)
+        students.append(replace(row, notes=()) if anonymous else row)  # notes name files, and these people
         unsafe, failed = unsafe + result.unsafe, failed + (not result.complete)
         for part in result.parts:
             seconds += part.grade.seconds if part.grade else 0.0
@@ -122,14 +138,35 @@ def summary(book: Gradebook) -> Summary:
         bars=_bars(points if students else [], out_of),
         rows=tuple(_row(i, asked, titles, students) for i, asked in enumerate(assignment.exercises)),
         mistakes=_mistakes(students),
-        pairs=_together(alike(_beyond_the_stub(texts, students)))[:MOST_PAIRS],
+        pairs=_together(alike(_beyond_the_stub(texts, students), _others(texts, earlier)))[:MOST_PAIRS],
         remarks=tuple(
-            (s.name, one.name, one.for_teacher) for s in students for one in s.exercises if one.for_teacher
+            (s.name, one.name, remark) for s in students for one in s.exercises if (remark := _remark(one))
         ),
         unsafe=unsafe,
         failed=failed,
         seconds=seconds,
     )
+
+
+def _others(
+    exercises: Iterable[str], earlier: Sequence[tuple[str, Gradebook]]
+) -> dict[str, list[tuple[str, str]]]:
+    """Texts of earlier years, and the course's solutions, by exercise: with whose they are."""
+    found: dict[str, list[tuple[str, str]]] = defaultdict(list)
+    wanted = set(exercises)
+    for stem in packaged_lessons.sources():
+        for cell in json.loads(packaged_lessons.notebook(stem, solved=True))["cells"]:
+            name = str(cell.get("id", "")).removeprefix(EXERCISE_CELL)
+            if cell["cell_type"] == "code" and name in wanted:
+                found[name].append((SOLUTION, "".join(cell["source"])))
+    for year, book in earlier:
+        for result in book.results():
+            right = {one.name for one in result.exercises if one.verdict not in ("todo", "missing")}
+            for part in result.parts:
+                for cell in part.submission.cells:
+                    if cell.exercise in wanted & right:
+                        found[cell.exercise].append((f"{result.student.name}, {year}", cell.text))
+    return found
 
 
 def render(found: Summary) -> str:
@@ -146,8 +183,14 @@ def _student_row(result: Result) -> StudentRow:
     return StudentRow(result.student.name, result.points, attempts, result.exercises, notes)
 
 
-def _row(number: int, asked: AssignedExercise, titles: dict[str, str], students: list[StudentRow]) -> Row:
-    grades = [student.exercises[number] for student in students]
+def _remark(grade: ExerciseGrade) -> str:
+    """What a teacher reads about one grade: the grader's remark, and the teacher's own word."""
+    set_by = f"You set {number(grade.points)} points." if grade.overridden else ""
+    return " ".join(text for text in (grade.for_teacher, set_by, grade.comment) if text)
+
+
+def _row(at: int, asked: AssignedExercise, titles: dict[str, str], students: list[StudentRow]) -> Row:
+    grades = [student.exercises[at] for student in students]
     counts = Counter(one.verdict for one in grades)
     took = [one.seconds for one in grades if one.seconds]
     return Row(

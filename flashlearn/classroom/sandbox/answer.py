@@ -34,9 +34,11 @@ from flashlearn.processes.encoding import Malformed
 from flashlearn.processes.start import STARTING, ChildError
 from flashlearn.running.answer import Facts
 from flashlearn.running.answer_source import Section
-from flashlearn.running.evidence import Evidence
-from flashlearn.running.remote_answer import RemoteAnswer
-from flashlearn.running.run_modes import RunMode
+from flashlearn.running.evidence import Evidence, Raised
+from flashlearn.running.launcher_plan import LauncherPlan
+from flashlearn.running.launcher_work import WorkOfTorch
+from flashlearn.running.remote_answer import PATIENCE, RemoteAnswer
+from flashlearn.running.run_modes import Observed, RunMode
 
 CLAIMS = frozenset({Status.TODO, Status.CRASHED, Status.TIMEOUT, Status.OUT_OF_BOUNDS, Status.NEEDS_GPU})
 """Statuses that a child may report itself. None of them is worth a point."""
@@ -104,12 +106,37 @@ class SandboxedAnswer(RemoteAnswer):
     def run(self, inputs: Inputs, mode: RunMode) -> Evidence:
         if self.ended:
             return super().run(inputs, mode)
+        return self._checked(super().run(inputs, self._shortened(mode)))
+
+    def plan(self, inputs: Inputs, limit: float) -> LauncherPlan | str:
+        """What the function does with such inputs, or why that is not known."""
+        found = self._asked("plan", inputs, min(limit, self.limits.call))
+        return found if isinstance(found, LauncherPlan) else str(found)[:LONGEST]
+
+    def carry_out(self, plan: LauncherPlan, inputs: Inputs, mode: Observed) -> tuple[Evidence, WorkOfTorch]:
+        """Have a plan carried out: by a child that has run no cells."""
+        found = self._asked("carry_out", plan, inputs, self._shortened(mode))
+        if isinstance(found, tuple) and [type(one) for one in found] == [Evidence, WorkOfTorch]:
+            return self._checked(found[0]), found[1]
+        return Evidence(raised=Raised("Died", str(found), Status.CRASHED, str(found))), WorkOfTorch()
+
+    def _asked(self, what: str, *arguments: Any) -> Any:
+        """The answer to a question, or a text that says why there is none."""
+        if self.ended:
+            return f"its process has ended: {self.ended}"
+        try:
+            return self._ask(PATIENCE * self.limits.call, what, *arguments)
+        except (OSError, EOFError, Malformed) as error:
+            self._end(error)
+            return f"its process has ended: {self.ended}"
+        except ChildError as error:
+            return str(error)
+
+    def _shortened(self, mode: RunMode) -> RunMode:
+        """A mode whose limit is no longer than this child's own."""
         limit = getattr(mode, "limit", self.limits.call)
         shorter = min(limit, self.limits.call) if limit <= Limits.call else limit
-        if shorter != limit:
-            mode = dataclasses.replace(mode, limit=shorter)
-        evidence = super().run(inputs, mode)
-        return self._checked(evidence)
+        return mode if shorter == limit else dataclasses.replace(mode, limit=shorter)
 
     def close(self) -> None:
         """End the child."""
@@ -138,8 +165,8 @@ class SandboxedAnswer(RemoteAnswer):
 
     def _allowed(self, what: str, seconds: float, arguments: tuple) -> float:
         """Seconds of CPU time."""
-        if what == "run":
-            return float(getattr(arguments[1], "limit", self.limits.call))
+        if what in ("run", "carry_out"):
+            return float(getattr(arguments[-1], "limit", self.limits.call))
         return seconds if what == "cells" else self.limits.call
 
     def _is_own(self, section: Section) -> bool:

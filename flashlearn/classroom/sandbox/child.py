@@ -22,7 +22,7 @@ import torch
 from flashlearn import compiler, interpreter, machine, processes, running
 from flashlearn.classroom.sandbox.inert_modules import install_sources, no_code_in_formulas
 from flashlearn.compiler.lowering import FrontEndRefusal, Lowering
-from flashlearn.exercise import Kind
+from flashlearn.exercise import Inputs, Kind
 from flashlearn.interpreter import printing
 from flashlearn.interpreter.deadline import deadline
 from flashlearn.interpreter.errors import TimeLimit
@@ -31,11 +31,18 @@ from flashlearn.processes.channel import Channel
 from flashlearn.processes.encoding import register
 from flashlearn.running.answer import Here
 from flashlearn.running.crashes import failure
+from flashlearn.running.evidence import Evidence
+from flashlearn.running.launcher_plan import LauncherPlan, NoPlan, record
+from flashlearn.running.launcher_work import WorkOfTorch
 from flashlearn.running.launches import RunCache
+from flashlearn.running.plan_replay import replayer
 from flashlearn.running.run_modes import FrontEndCheck, Observed
 
 LOWERING = 5.0
 """Seconds of CPU time that triton's front end may take for all launches of an answer."""
+
+OF_THE_SESSION = ("cells", "load", "plan", "carry_out")
+"""What is asked of the session; all else is asked of the function in question."""
 
 FIRST = """
 import torch
@@ -149,6 +156,21 @@ class CellSession:
         self.answer.notebook = RunCache(lowers=LoweringHere)
         return self.answer.facts()
 
+    def plan(self, inputs: Inputs, limit: float) -> LauncherPlan | str:
+        """What the function in question does with these inputs; a text if that is not known."""
+        try:
+            return record(self.answer._caller(), inputs, limit)
+        except NoPlan as error:
+            return str(error)
+        except BaseException as error:  # a learner's function may raise anything, and exit
+            return f"{type(error).__name__}: {error}"[:400]
+
+    def carry_out(self, plan: LauncherPlan, inputs: Inputs, mode: Observed) -> tuple[Evidence, WorkOfTorch]:
+        """Do what a plan says; what torch did of it. For a process that has run no cells."""
+        replay = replayer(plan)
+        evidence = Here(replay).run(inputs, mode)
+        return evidence, replay.work.observation()
+
     def _run(self, piece: CellText, seconds: float) -> CellError | None:
         file = file_of(piece.number)
         lines = piece.text.splitlines(keepends=True)
@@ -216,7 +238,7 @@ def serve(connection: socket.socket) -> None:
         except (EOFError, OSError):
             return
         try:
-            asked = session if what in ("cells", "load") else session.answer
+            asked = session if what in OF_THE_SESSION else session.answer
             channel.send(("done", getattr(asked, what)(*arguments)))
         except Exception as error:
             channel.send(("failed", f"{type(error).__name__}: {error}"[:400]))

@@ -13,10 +13,11 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import json
+import math
 import threading
 import time
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,6 +31,24 @@ POLL = 0.05
 
 CONNECTING = "30s"
 """How long a scheduler is waited for."""
+
+LOOKING = 1.0
+"""Seconds between two looks whether a scheduler has workers."""
+
+WAITING = 600.0
+"""Seconds that a scheduler without workers is waited for."""
+
+RECONNECTING = 15.0
+"""Seconds after which a scheduler without workers is connected to anew: it may be another one."""
+
+ALONE = (
+    "The scheduler at {address} has no workers. If it was restarted, start the workers again: `dask worker "
+    "{address} --nworkers auto --nthreads 1`. They are waited for, {minutes:.0f} minutes at most."
+)
+GIVEN_UP = (
+    "The scheduler at {address} had no workers for {minutes:.0f} minutes. The grades so far are kept; the "
+    "same command continues from there."
+)
 
 _graders: dict[str, Grade] = {}
 _stacks = contextlib.ExitStack()
@@ -60,7 +79,14 @@ class PendingJob:
 class Cluster:
     """A cluster that grades, in place of the local pool."""
 
-    def __init__(self, address: str, grading: Grading, patience: float = PATIENCE, tries: int = TRIES):
+    def __init__(
+        self,
+        address: str,
+        grading: Grading,
+        patience: float = PATIENCE,
+        tries: int = TRIES,
+        say: Callable[[str], None] = lambda sentence: None,
+    ):
         try:
             import distributed
         except ImportError:
@@ -75,6 +101,8 @@ class Cluster:
         self.pending: list[PendingJob] = []
         self.client: Any = None
         self.resent = 0
+        self.say = say
+        self.alone, self.connected, self.looked = math.inf, 0.0, 0.0
 
     def __enter__(self) -> Cluster:
         self._connect()
@@ -101,9 +129,8 @@ class Cluster:
             time.sleep(POLL)
             if self.client.status not in ("running", "connecting"):
                 self._connect()
-                for one in self.pending:
-                    self._resend(one.job)
-                self.pending.clear()
+                self._resend_all()
+            self._look_for_workers()
             for one in list(self.pending):
                 yield from self._poll(one)
 
@@ -168,10 +195,36 @@ class Cluster:
                 return True
         return False
 
-    def _threads(self) -> int:
+    def _resend_all(self) -> None:
+        for one in self.pending:
+            self._resend(one.job)
+        self.pending.clear()
+
+    def _look_for_workers(self) -> None:
+        """Say that no worker is there; connect anew, and give up after a while. Raises CourseError.
+
+        A scheduler that was restarted knows no worker, and no job of ours.
+        """
+        now = time.monotonic()
+        if now - self.looked < LOOKING:
+            return
+        self.looked = now
+        if self._threads(0):
+            self.alone = math.inf
+            return
+        if self.alone == math.inf:
+            self.alone = now
+            self.say(ALONE.format(address=self.address, minutes=WAITING / 60))
+        elif now - self.alone > WAITING:
+            raise CourseError(GIVEN_UP.format(address=self.address, minutes=WAITING / 60))
+        elif now - self.connected > RECONNECTING:
+            self._connect()
+            self._resend_all()
+
+    def _threads(self, unknown: int | None = None) -> int:
         with contextlib.suppress(Exception):
             return sum(self.client.nthreads().values())
-        return len(self.pending)
+        return len(self.pending) if unknown is None else unknown
 
     def _connect(self) -> None:
         if self.client is not None:
@@ -179,5 +232,6 @@ class Cluster:
                 self.client.close(timeout=5)
         try:
             self.client = self.connect()
+            self.connected = time.monotonic()
         except (OSError, TimeoutError, ValueError) as error:
             raise CourseError(f"There is no scheduler at {self.address}: {error}.") from error

@@ -20,6 +20,7 @@ from flashlearn.course import lesson_reader, packaged_lessons
 from flashlearn.course.files import EXERCISE_CELL, Lesson
 from flashlearn.course.overview import ExerciseProgress, Overview, count_passed
 from flashlearn.course.pages import overview_text
+from flashlearn.course.pages.template_environment import environment
 
 PASSED, TRIED, UNTOUCHED = "#2a9463", "#d9822b", "rgba(127, 127, 127, 0.7)"
 MISSING = "You have no copy of this lesson yet: `flashlearn lab` creates one in work/."
@@ -48,15 +49,9 @@ def prose(text: str) -> Markup:
 
 @functools.cache
 def _template() -> jinja2.Template:
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("flashlearn.course.pages"),
-        autoescape=True,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        undefined=jinja2.StrictUndefined,
-    )
-    environment.filters["prose"] = prose
-    return environment.get_template("overview.html.j2")
+    pages = environment().overlay()
+    pages.filters = {**pages.filters, "prose": prose}
+    return pages.get_template("overview.html.j2")
 
 
 def _view(overview: Overview, folder: Path) -> dict[str, Any]:

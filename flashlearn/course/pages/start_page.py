@@ -1,4 +1,7 @@
-"""START.md in work/: the page that JupyterLab opens until lesson 00 is started, with links to all lessons."""
+"""START.md in work/: the page that JupyterLab opens until lesson 00 is started, with links to all lessons.
+
+`flashlearn lab` writes it, and a check that passes brings it up to date.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,10 @@ from flashlearn.course.overview import Overview
 from flashlearn.course.pages import overview_html
 
 NAME = "START.md"
-MARK = "<!-- `flashlearn lab` writes this page anew whenever it starts. -->"
+MARK = (
+    "<!-- `flashlearn lab` writes this page anew whenever it starts, and a check when an exercise passes. -->"
+)
+MARKS = (MARK, "<!-- `flashlearn lab` writes this page anew whenever it starts. -->")
 
 _PAGE = """\
 {mark}
@@ -20,7 +26,7 @@ The lessons are notebooks in the same folder as this page; they are yours to edi
 
 {overview}
 
-This page shows your progress when JupyterLab started.
+This page is written again whenever an exercise passes: close it and open it again to see that.
 In a notebook, `flashlearn.status()` shows your current progress.
 """
 
@@ -35,7 +41,7 @@ def write(overview: Overview) -> Path | None:
         overview=overview_html.render(overview, path.parent),
     )
     try:
-        if path.exists() and not path.read_text(encoding="utf-8").startswith(MARK):
+        if path.exists() and not path.read_text(encoding="utf-8").startswith(MARKS):
             return None
         path.write_text(page, encoding="utf-8")
     except (OSError, ValueError):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass
 
 import numpy as np
@@ -187,8 +188,11 @@ class Facts:
             and "exp2" in self.found.reading.event.text
         ):
             return None  # as an exponent of 2 needs it
+        if operand.role == "multiple" and _is_multiplied(name, self.found.reading.event.text):
+            return None  # the statement may convert it
         if match.quantity.kind == "unmasked":
-            return name, f"{what} without the mask"
+            made = self.found.reading.event.site.name
+            return None if name == made else (name, f"{what} without the mask")  # the mask comes here
         return (
             None
             if name.lower().startswith(what.lower()) and self._within(match.quantity.name)
@@ -290,6 +294,11 @@ def _before(found: Departure) -> tuple[int, ...] | None:
         if len(tile) == len(tile_of(own)) and tile != tile_of(own) and reading.matches:
             last = tile
     return last
+
+
+def _is_multiplied(name: str, text: str) -> bool:
+    """Whether a statement multiplies or divides a name, and not an element of it or a call."""
+    return bool(re.search(rf"\b{re.escape(name)}\b\s*[*/](?!\*)|[*/]\s*{re.escape(name)}\b(?![\[.(])", text))
 
 
 def _rows(reading: Reading, quantity: Quantity) -> tuple[int, int] | None:

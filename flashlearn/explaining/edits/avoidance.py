@@ -22,7 +22,7 @@ from flashlearn.explaining.edits.operators import OPERATOR, REDUNDANT_OPERAND, T
 from flashlearn.explaining.edits.slicing import assignments
 
 CONFIGURATION = re.compile(r"\b[A-Z][A-Z_\d]* ?= ?$")
-"""Before a number that chooses a block or a grouping: another one may just avoid a mistake in the kernel."""
+"""Before a number that chooses a block or a grouping: another may just avoid a mistake in the kernel."""
 
 HUGE = 1e3
 """A number of this size stands for infinity: 0 in its place has another meaning."""
@@ -44,7 +44,7 @@ def avoids(text: str, edit: Edit) -> bool:
         return False
     if edit.old in FLAGS:
         return any(start <= edit.start < end for start, end in _chosen(text))
-    if CONFIGURATION.search(text.encode()[: edit.start].decode()):
+    if CONFIGURATION.search(text.encode()[: edit.start].decode()) and NUMBER.match(edit.new):
         return True
     if NUMBER.match(edit.old) and NUMBER.match(edit.new) and _size(edit.old) >= HUGE > _size(edit.new):
         return True

@@ -24,7 +24,7 @@ OFF_BY_ONE = edit_kind(
 MISSING_CLAMP = edit_kind(
     "missing clamp",
     sentence="Line {line} has no bound for `{old}`; with `{new}`",
-    question="What is the least that this can be, and what the most?",
+    question="What are the smallest and the largest values that this may take?",
     by_chance_in_integers=True,
 )
 

@@ -74,7 +74,7 @@ class FirstDivergence(FindingKind):
         within = f" of {self.function}" if self.function else ""
         where = f"in tile {tile_words(self.tile)}, line {self.line}{within}, {self._subject()}"
         start = (
-            f"Through tile {tile_words(self.before)} everything agrees; " if self.before is not None else ""
+            f"Through tile {tile_words(self.before)} no result is wrong; " if self.before is not None else ""
         )
         sentence = f"{start}{where} is {self._what()} (case {self.case})."
         return Wording(sentence[0].upper() + sentence[1:], self._step())

@@ -12,7 +12,7 @@ from flashlearn.observation import Launch
 
 GRID = "How many programs does the grid need along this axis?"
 GRID_OR_SHARE = "Does the grid need more programs along this axis, or does each program have more to store?"
-IDLE = "Which elements are these programs' own, and what keeps their stores from them?"
+IDLE = "Which elements should these programs write, and what stops them from storing there?"
 
 
 def missing_programs(name: str, writers: torch.Tensor, launches: Sequence[Launch]) -> tuple[str, str]:

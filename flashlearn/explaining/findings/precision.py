@@ -159,12 +159,12 @@ class RoundedInside(FindingKind):
         if self.sum_name:
             return Wording(
                 f"`{self.sum_name}` is kept in half precision: line {self.lines[0]} rounds it each time. "
-                f"With full fp32 precision in that line alone, {right}.",
+                f"If what that line computes keeps its digits, {right}.",
                 "Keep the sum, and what is added to it, in fp32; convert only at the store.",
             )
         return Wording(
-            f"A value that line {self.lines[0]} computes is rounded to half precision. With full "
-            f"fp32 precision in that line alone, {right}.",
+            f"A value that line {self.lines[0]} computes is rounded to half precision. If it keeps its "
+            f"digits, {right}.",
             self.question,
         )
 

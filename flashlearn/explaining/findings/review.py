@@ -12,7 +12,7 @@ def _step(seen: str) -> str:
     return (
         ""
         if "very case passes" in seen
-        else "Every case passes, but the answer is accepted only when this is fixed, too."
+        else "Every case passes, but the answer will be accepted only once this is fixed."
     )
 
 

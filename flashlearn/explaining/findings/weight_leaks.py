@@ -70,7 +70,7 @@ class VisiblePairLeak(WeightLeak):
     def _first(self) -> str:
         sees = "key 0 alone" if self.last == 0 else f"keys 0 to {self.last}" if self.last else "no key"
         query, key = self.pair
-        return f"the first is key {key} of query {query}, which may see {sees} (case {self.case})"
+        return f"one is key {key} of query {query}, which may see {sees} (case {self.case})"
 
 
 @dataclass(frozen=True)
@@ -118,7 +118,7 @@ class FutureHasWeight(VisiblePairLeak):
 
     def wording(self) -> Wording:
         """How many pairs, the first, and whose weights they have."""
-        pairs = f"in {self.pairs} hidden pair{'s' * (self.pairs != 1)} of one head"
+        pairs = f"in at least {self.pairs} hidden pair{'s' * (self.pairs != 1)} of one head"
         start = f"Keys from the future get weight, {pairs}; {self._first()}"
         if self.like in ("zero", "0"):
             what = "a score of 0" if self.like == "zero" else "an exponent of 0, which is 1"

@@ -205,9 +205,8 @@ def _of_part(index: Index, condition: Condition, access: OutsideAccess, scope: S
     if bound != index.size:
         return None
     has = f"the address has {_called(index, access.view)}"
-    moved = [part.term.line for part in index.parts if part.term.repeated]
-    if moved:
-        has = f"line {moved[0]} moves the pointer along {_of_tensor(index, access.view)}, too"
+    if any(part.term.repeated for part in index.parts):
+        has = f"the loop also moves the pointer along {_of_tensor(index, access.view)}"
     elif not _is_written(index):
         has = f"{_of_tensor(index, access.view)} has other terms besides"
     tested = f"`{condition.tested_text}` (line {condition.line}: `{condition.text}`)"

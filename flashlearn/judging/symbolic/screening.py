@@ -31,7 +31,7 @@ def reject_undefined(form: Form, truth: Form) -> None:
     ):
         if _has(form, bad) and not _has(truth, bad):
             raise Unreadable(
-                f"your answer contains {what}: something had no value before the end. Which step was it?",
+                f"your answer contains {what}: an intermediate result was already undefined. In which step?",
                 "undefined",
             )
 

@@ -121,7 +121,7 @@ linear_backward = Exercise(
         twins=(layer_backward_per_batch,),
         gradient=True,
         call=without_autograd.call,
-        review=without_autograd.review_on(lambda: layer_inputs(LAYERS[0], LAYERS[0].generator())),
+        review=without_autograd.review_on(lambda: (layer_inputs(one, one.generator()) for one in LAYERS)),
     ),
     explained=HowExplained(
         mistakes=MISTAKES,

@@ -1,11 +1,11 @@
 """For exercises that ask for formulas in plain torch: autograd is off, and an answer that uses it is refused.
 
->>> Exercise(…, kind=Kind.TORCH, call=call, review=review_on(lambda: inputs(case, case.generator())))
+>>> Exercise(…, kind=Kind.TORCH, call=call, review=review_on(lambda: map(drawn, cases)))
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import torch
@@ -29,15 +29,18 @@ def call(function: Callable[..., Any], given: Inputs) -> Any:
         raise
 
 
-def review_on(inputs: Callable[[], Inputs]) -> Callable[[Answer, Earlier], str]:
-    """A review that calls an answer once more and watches whether anything is kept for a backward pass.
+def review_on(draws: Callable[[], Iterable[Inputs]]) -> Callable[[Answer, Earlier], str]:
+    """A review that calls an answer with these inputs, and watches whether anything is kept for backward.
 
     Operations keep tensors only for autograd, and torch.func's transforms refuse to run while hooks
     watch; either way an answer that switches autograd on again is found out.
     """
 
     def review(answer: Answer, earlier: Earlier) -> str:
-        evidence = answer.run(inputs(), PlainCall(autograd=False, saved=True))
-        return USED if evidence.saved or evidence.raised is not None else ""
+        for inputs in draws():
+            evidence = answer.run(inputs, PlainCall(autograd=False, saved=True))
+            if evidence.saved or evidence.raised is not None:
+                return USED
+        return ""
 
     return review

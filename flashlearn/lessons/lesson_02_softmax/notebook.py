@@ -283,10 +283,14 @@ flashlearn.check("softmax_jacobian", softmax_jacobian)
 #
 # *(Read on when your check has passed: this section discusses the result.)*
 #
+# <details><summary><b>The matrix in one line</b>, once your check has passed</summary>
+#
 # $\partial p_k / \partial s_k$ is $p_k - p_k\,p_k = p_k\,(1 - p_k)$. So both cases share $-p_k\,p_j$, and the
 # diagonal has an additional $p_k$. In one line,
 #
 # $$J = \mathrm{diag}(p) - p\,p^\top .$$
+#
+# </details>
 
 # %%
 assert sp.simplify(same - p_at(j) * (1 - p_at(j))) == 0
@@ -299,6 +303,8 @@ assert sp.simplify(same - p_at(j) * (1 - p_at(j))) == 0
 pictures.jacobian(p_hand.tolist())
 
 # %% [markdown]
+# <details><summary><b>Where its two terms come from</b>, once your check has passed</summary>
+#
 # The two terms are not an accident of notation. Softmax is a *product* of two things that both depend on the
 # scores,
 #
@@ -308,7 +314,9 @@ pictures.jacobian(p_hand.tolist())
 # changes, by $p_j$. That is $\mathrm{diag}(p)$, and it **scales**. Keep the first and vary the second: every share
 # shrinks by the same fraction of itself, $p_j$. That is $-p\,p^\top$, and it makes the shares **compete**.
 #
-# The next cell does exactly this. It gives the numerator its own scores, $a$, and the denominator its own scores,
+# </details>
+#
+# The next cell varies the two factors of softmax one at a time. It gives the numerator its own scores, $a$, and the denominator its own scores,
 # $b$, differentiates with respect to each, and only then sets both to $s$. It holds for **every $N$**.
 
 # %%
@@ -318,8 +326,8 @@ product = sp.exp(a[k]) / sp.Sum(sp.exp(b[l]), (l, 0, N - 1))
 numerator_moves = sp.diff(product, a[j]).subs({a: s, b: s})
 denominator_moves = sp.refine(sp.diff(product, b[j]).doit(), j_in_row).subs({a: s, b: s})
 
-assert sp.simplify(numerator_moves - p_at(k) * delta) == 0  # diag(p): scaling
-assert sp.simplify(denominator_moves + p_at(k) * p_at(j)) == 0  # −p pᵀ: competition
+assert sp.simplify(numerator_moves - p_at(k) * delta) == 0  # scaling
+assert sp.simplify(denominator_moves + p_at(k) * p_at(j)) == 0  # competition
 assert sp.simplify(numerator_moves + denominator_moves - entry) == 0
 
 # %% [markdown]
@@ -580,7 +588,11 @@ flashlearn.check("softmax_vjp", softmax_vjp)
 # %% [markdown]
 # ## 7 · Reading the formula
 #
-# *(Read on when your check has passed.)* This is what you wrote, or a form of it:
+# *(Read on when your check has passed.)*
+#
+# <details><summary><b>The formula, and how to read it</b>, once your check has passed</summary>
+#
+# This is what you wrote, or a form of it:
 #
 # $$ds = p \circ (dp - \langle p, dp \rangle), \qquad\text{entry by entry}\qquad ds_j = p_j \bigl(dp_j - \mathrm{E}_p[dp]\bigr).$$
 #
@@ -590,8 +602,11 @@ flashlearn.check("softmax_vjp", softmax_vjp)
 # > A score's gradient is its share, times the difference between its $dp$ and the weighted average of the row's
 # > $dp$.
 #
-# The two terms are the two of $J$: $p \circ dp$ is the scaling, $-\,p\,\langle p, dp\rangle$ the competition. The
-# next cell asserts that this is what sympy found, for **every $N$**:
+# The two terms are the two of $J$: $p \circ dp$ is the scaling, $-\,p\,\langle p, dp\rangle$ the competition.
+#
+# </details>
+#
+# The next cell asserts that this is what sympy found, for **every $N$**:
 
 # %%
 mean = sp.Sum(dp[k] * sp.exp(s[k]), (k, 0, N - 1)) / Z  # E_p[dp]

@@ -38,7 +38,7 @@ MISTAKES = {
     ),
     "one share squared": Mistake(
         "Off the diagonal one share is multiplied by itself. Two different ones meet there: −p_k p_j.",
-        "In entry (k, j), which share is differentiated, and by whose score?",
+        "In entry (k, j), which share is differentiated, and with respect to whose score?",
         wrong=_by_entries(lambda a, b, same: a * (1 - a) if same else -a * a),
         also=(_by_entries(lambda a, b, same: a * (1 - a) if same else -b * b),),
     ),

@@ -77,7 +77,7 @@ MISTAKES = {
         wrong=_identity(p=lambda s, m, l, value: sp.exp(s) / value),
     ),
     "normalised twice": Mistake(
-        "p is exp(s_j − LSE) / l: it was divided by the row's sum once already.",
+        "p is exp(s_j − LSE) / l: it has already been divided by the row's sum.",
         "LSE already contains log l: there is nothing left to divide by.",
         wrong=_identity(p=lambda s, m, l, value: sp.exp(s - value) / l),
     ),

@@ -27,6 +27,8 @@ def faulty_budget(
     accumulator = accumulator_registers(block_m, block_n, warps)
     if "per warp" in faults:
         accumulator *= WARP
+    if "accumulator rounded down" in faults:
+        accumulator = sp.floor(accumulator)
     if "accumulator of the inputs' size" in faults:
         accumulator *= sp.Rational(size, 4)
     shared = block_m * block_k + block_k * block_n
@@ -94,6 +96,12 @@ MISTAKES = {
         "four bytes, one register, for each.",
         "BLOCK_M · BLOCK_N over 32 · warps threads, and nothing about size.",
         **formula("accumulator of the inputs' size"),
+    ),
+    "accumulator rounded down": Mistake(
+        "The accumulator's registers per thread are rounded down. The exercise asks for the quotient itself, "
+        "which is a fraction where there are more threads than elements.",
+        "Divide with /, which keeps the fraction.",
+        **formula("accumulator rounded down"),
     ),
     "limited by shared memory alone": Mistake(
         "Your occupancy is what it would be if registers set no limit, or hardly any. Here they run out "
@@ -195,6 +203,7 @@ CASES = (
     _case("A100", "128×128×32", 2, 2, 4, 222),
     _case("RTX 4090", "64×64×32", 2, 2, 4, 97),  # allocated as 104: four blocks, where 97 would give five
     _case("H100", "32×32×16", 2, 2, 16, 24),
+    _case("H100", "16×16×16", 2, 2, 16, 24),  # half a register of each thread
     _case("H100", "16×16×16", 2, 2, 1, 40),
     _case("A100", "64×64×16", 2, 2, 4, 64),  # a multiple of 8 is not rounded
     _case("H100", "128×256×64", 4, 3, 8, 255, ": too large"),
@@ -205,6 +214,7 @@ FRESH = (
     _case("A100", "32×128×32", 2, 3, 4, 45),
     _case("H100", "128×64×16", 4, 2, 2, 77),
     _case("RTX 4090", "16×64×32", 2, 4, 1, 33),
+    _case("A100", "16×16×32", 2, 2, 16, 24),  # half a register of each thread
     _case("A100", "32×64×16", 2, 2, 4, 97),  # limited by registers, which are rounded up
     _case("A100", "16×16×16", 2, 2, 1, 24),  # more blocks would fit than an SM may hold
     _case("H100", "64×32×16", 2, 2, 16, 20),  # few registers, many warps

@@ -1143,7 +1143,7 @@ for stages in (1, 2, 3, 4):
 # - `shared`: bytes of shared memory per block;
 # - `occupancy`: resident warps over the most that are possible; 0 if not even one block fits.
 #
-# The check has eight cases computed by hand. Then it asks the compiler, for both GPUs, and compares: shared memory to
+# The check has cases computed by hand. Then it asks the compiler, for both GPUs, and compares: shared memory to
 # within 10 %, occupancy to within one block.
 
 

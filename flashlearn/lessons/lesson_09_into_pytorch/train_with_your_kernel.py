@@ -134,7 +134,7 @@ def review_training(answer: Answer, earlier: Earlier) -> str:
     given = {"size": size, "start": training.initial(size, seed=0), "batches": batches}
     evidence = answer.run(given, Observed()).completed()
     names = {name for name, _ in evidence.forbidden if "log_softmax" not in name}  # that one is the loss's
-    if any("attention" in name or "softmax" in name for name in names):
+    if any("attention" in name or "softmax" in name or "bmm" in name for name in names):  # the model has none
         return (
             "The curve is right, but it was computed with torch's attention. Pass your flash_attention to "
             "the model."

@@ -44,13 +44,13 @@ MISTAKES = {
     "only m is converted": wrong_cure(
         "clinic_6",
         "m is in natural units, but the logarithm of l is in base 2: two different units are added.",
-        "LSE is m + log l, with the natural logarithm in both.",
+        "LSE is m + log l, where both use base e.",
         (LSE_6, "m_i / log2e + tl.log2(l_i), mask"),
     ),
     "only l is converted": wrong_cure(
         "clinic_6",
         "The logarithm of l is natural, but m is in base 2: two different units are added.",
-        "LSE is m + log l, with the natural logarithm in both.",
+        "LSE is m + log l, where both use base e.",
         (LSE_6, "m_i + tl.log(l_i), mask"),
     ),
     "a constant with too few digits": Mistake(

@@ -908,8 +908,8 @@ assert (
 # %% [markdown]
 # ### What comes next
 #
-# This is the last lesson so far: lesson 15 does not exist yet. Its subject would be soft caps, windows, biases and
-# sequences of different lengths, each of which changes a few lines of the kernels that you have written.
+# Lesson 15 returns to the kernels of lessons 06 to 08 and changes a few of their lines at a time: shared heads, windows,
+# soft caps, biases, and sequences of different lengths. The last exercise is an attention of your own.
 #
 # **Sources.** Formats: P. Micikevicius et al., *FP8 formats for deep learning*, 2022. Block scales, rotation before
 # rounding, V's layout and P's registers: J. Shah et al., *FlashAttention-3*, 2024, sections 3.3 and 4.3. Incoherence by

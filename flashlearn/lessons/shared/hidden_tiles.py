@@ -20,14 +20,18 @@ MIN_HIDDEN_SHARE = 0.45
 """This share of the hidden pairs lies in hidden tiles of 128 × 128 at S 256; of smaller tiles, more."""
 
 
-def hidden_tiles(answer: Answer, inputs: Inputs) -> int:
+def hidden_tiles(
+    answer: Answer, inputs: Inputs, visible: np.ndarray | None = None, share: float = MIN_HIDDEN_SHARE
+) -> int:
     """How many fully masked tiles a kernel multiplies, 0 if it skips all but a few of them.
 
-    `inputs` have one head, with q and k of random rows.
+    `inputs` have one head, with q and k of random rows. `visible` [S_q, S_k] is causal unless given; a few
+    are less than `share` of the hidden pairs.
     """
     products = _products(answer, inputs)
     q, k = (_directions(inputs[name][0, 0].float().numpy()) for name in "qk")
-    visible = reference.visible(len(q), len(k), causal=True).numpy()
+    if visible is None:
+        visible = reference.visible(len(q), len(k), causal=True).numpy()
     visited, tiles = np.zeros_like(visible), set()
     for left, right in products:
         pairs = _pairs_of(left, right.T, q, k)
@@ -35,7 +39,7 @@ def hidden_tiles(answer: Answer, inputs: Inputs) -> int:
             continue
         visited[np.ix_(*pairs)] = True
         tiles.add((tuple(pairs[0]), tuple(pairs[1])))
-    return len(tiles) if visited.sum() >= MIN_HIDDEN_SHARE * (~visible).sum() else 0
+    return len(tiles) if visited.sum() >= share * (~visible).sum() else 0
 
 
 def products_per_pair(answer: Answer, inputs: Inputs) -> np.ndarray:

@@ -5,7 +5,7 @@ const make = (name, classes, text) => {
   return one;
 };
 const label = (steps, width) => [steps.join(", "), `${steps[0]} … (${steps.length}×)`, `${steps[0]}`]
-  .find(text => 6.6 * text.length <= width) ?? "";
+  .find(text => 7.2 * text.length <= width) ?? "";
 
 function start(card) {
   const stage = card.querySelector(".flt-stage"), still = card.querySelector(".flt-still");

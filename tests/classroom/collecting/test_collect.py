@@ -113,8 +113,33 @@ def test_a_student_with_no_notebook_is_still_there(tmp_path: Path):
     write(tmp_path, {"Ann/answers.pdf": b"%PDF"})
     (tmp_path / "Bob").mkdir()
     found = lessons_of(collect(tmp_path))
-    assert found[0] == ("Ann", "00", "00_first.ipynb was not handed in.")
+    assert found[0][2].startswith("00_first.ipynb was not handed in. answers.pdf is not a notebook")
     assert found[2] == ("Bob", "00", "00_first.ipynb was not handed in.")
+
+
+@pytest.mark.parametrize("file", ["00_first.py", "all.zip/more.zip", "notes.docx"])
+def test_what_is_no_notebook_is_named(tmp_path: Path, file: str):
+    outer, _, inner = file.partition("/")
+    content = zipped({inner: zipped({"00_first.ipynb": CONTENT})}) if inner else b"def one(x): return x"
+    write(tmp_path, {f"Ann/{outer}": content})
+    why = lessons_of(collect(tmp_path))[0][2]
+    assert (inner or outer) in why and "hand in the" in why
+
+
+def test_a_copy_that_was_worked_in_is_graded_and_not_the_untouched_original(tmp_path: Path):
+    untouched = notebook(work("00_first"), "00_first")
+    write(tmp_path, {"Ann/00_first.ipynb": untouched, "Ann/00_first-Copy1.ipynb": CONTENT})
+    write(tmp_path, {"Bob/00_first.ipynb": CONTENT, "Bob/00_first-Copy1.ipynb": untouched})
+    for work_of, file in zip(collect(tmp_path).students, ("-Copy1.ipynb", "first.ipynb"), strict=True):
+        assert dict(submissions(work_of, handout()))["00"].files[0].endswith(file)
+
+
+def test_a_notebook_with_both_lessons_is_graded_for_both(tmp_path: Path):
+    both = [*work("00_first", one="pass"), *work("01_second", three="pass")]
+    write(tmp_path, {"Ann/mine.ipynb": notebook(both)})
+    found = dict(submissions(collect(tmp_path).students[0], handout()))
+    assert {cell.exercise for one in found.values() for cell in one.cells} >= {"one", "three"}
+    assert not any(one.broken for one in found.values())
 
 
 def test_links_and_pipes_are_refused_and_never_opened(tmp_path: Path):

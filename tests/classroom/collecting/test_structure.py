@@ -64,7 +64,8 @@ def test_a_second_answer_counts_and_a_second_stub_does_not():
 def test_an_answer_whose_id_an_editor_exchanged_is_found_by_its_function():
     found = examined([cell._replace(id=f"cell{i}", exercise="") for i, cell in enumerate(BOTH)])
     assert set(answers(found)) == {"one", "two"}
-    assert "The cell of one has lost its id. It was found by the function's name." in found.notes
+    lost = [note for note in found.notes if "lost" in note]
+    assert lost == ["The cells of 2 exercises have lost their ids. They were found by the functions' names."]
 
 
 def test_an_answer_split_over_two_cells_is_run_as_both():
@@ -139,3 +140,26 @@ def test_a_cell_that_gives_its_function_the_exercises_name_itself_is_left_as_it_
     text = f"{answer('mine')}\n\none = mine"
     found = examined([c._replace(text=text) if c.id == "ex-one" else c for c in BOTH])
     assert answers(found)["one"] == text and found.notes == ()
+
+
+def test_utf_16_is_read_and_merge_markers_are_named():
+    wide = notebook(BOTH).decode().encode("utf-16")
+    found = structure.examine("Ann", "ann/00_first.ipynb", wide, FIRST, ASKED)
+    assert set(answers(found)) == {"one", "two"}
+    torn = b"{\n<<<<<<< HEAD\n1\n=======\n2\n>>>>>>> theirs\n}"
+    found = structure.examine("Ann", "ann/00_first.ipynb", torn, FIRST, ASKED)
+    assert found.broken.startswith("00_first.ipynb has git's merge markers")
+
+
+def test_a_file_that_cannot_be_read_is_named():
+    found = structure.examine("Ann", "ann/00_first.ipynb", b"{", FIRST, ASKED)
+    assert found.broken.startswith("00_first.ipynb is not a notebook")
+
+
+def test_an_answer_in_a_text_cell_is_named():
+    whole = json.loads(notebook(BOTH))
+    for cell in whole["cells"]:
+        if cell["id"] == "ex-one":
+            cell["cell_type"] = "markdown"
+    found = structure.examine("Ann", "a.ipynb", json.dumps(whole).encode(), FIRST, ASKED)
+    assert any("Your answer to one is in a cell that is not a code cell" in note for note in found.notes)

@@ -65,6 +65,64 @@ def test_what_torch_computed_is_not_the_learners(graded):
     assert "autograd computed them" in found.exercises[1].sentence
 
 
+OTHERWISE_BY_AUTOGRAD = """
+def linear_backward(x, w, dy):
+    if x.shape == (4, 2):
+        return dy @ w.mT, x.mT @ dy
+    return torch.func.vjp(torch.matmul, x, w)[1](dy)
+"""
+KEPT_BY_OTHER_HOOKS = """
+def linear_backward(x, w, dy):
+    with torch.autograd.graph.saved_tensors_hooks(lambda kept: kept, lambda kept: kept):
+        return by_autograd(x, w, dy)
+"""
+
+
+def test_autograd_is_found_in_whichever_case_and_behind_other_hooks(graded):
+    (one,) = graded(IMPORTS, (OTHERWISE_BY_AUTOGRAD, "linear_backward"), asked=(LINEAR,)).exercises
+    assert one.points == 0 and one.verdict != "pass"
+    hidden = BY_AUTOGRAD.replace("linear_backward", "by_autograd") + KEPT_BY_OTHER_HOOKS
+    (one,) = graded(IMPORTS, (hidden, "linear_backward"), asked=(LINEAR,)).exercises
+    assert (one.verdict, one.points, one.mistake) == ("not graded", 0, "reaches out")
+
+
+IDS_OF_A_LIST = """
+@triton.jit
+def differences(u, v, out, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(out + at, tl.load(u + at, mask=at < n) - tl.load(v + at, mask=at < n), mask=at < n)
+
+
+def program_ids(x, block):
+    n = x.numel()
+    u = torch.tensor([i // block + i * i for i in range(n)], dtype=torch.int32)
+    v = torch.tensor([i * i for i in range(n)], dtype=torch.int32)
+    out = torch.empty(n, dtype=torch.int32)
+    differences[(triton.cdiv(n, 64),)](u, v, out, n, BLOCK=64)
+    return out
+"""
+
+
+def test_numbers_that_depend_on_no_input_are_a_kernels_work_too(graded):
+    asked = AssignedExercise("program_ids", "00", 1)
+    (one,) = graded(IMPORTS, (IDS_OF_A_LIST, "program_ids"), asked=(asked,)).exercises
+    assert (one.verdict, one.points) == ("not graded", 0) and "a constant tensor" in one.for_teacher
+
+
+WRONG_FOR_ONE_PROGRAM = """
+def fixed_share(pid, programs, blocks, heads):
+    numbers = range(int(pid), int(blocks * heads), int(programs))
+    return len(numbers) + (programs == 1), sum(blocks - number // heads for number in numbers)
+"""
+
+
+def test_few_wrong_integers_of_a_formula_are_no_rounding(graded):
+    text = WRONG_FOR_ONE_PROGRAM
+    asked = AssignedExercise("fixed_share", "12", 1)
+    (one,) = graded(IMPORTS, (text, "fixed_share"), asked=(asked,)).exercises
+    assert (one.verdict, one.cases_passed) == ("wrong", one.cases - 1)
+
+
 def test_a_stub_is_not_started_and_what_is_not_there_is_missing(graded):
     found = graded(IMPORTS, (STUB, "row_sum"), asked=(ROW, JACOBIAN))
     assert [one.verdict for one in found.exercises] == ["todo", "missing"]
@@ -164,3 +222,8 @@ def test_what_is_a_little_off_in_all_draws_but_the_learners_own_is_not_right(gra
     ).passed
     (one,) = graded(IMPORTS, (answer, "row_sum"), asked=(ROW,)).exercises
     assert (one.verdict, one.points) == ("wrong", 0)
+
+
+@pytest.mark.parametrize("magic", ["%%time", "%%capture out", "\n%%time"])
+def test_a_cell_below_a_magic_that_runs_it_is_graded(graded, magic: str):
+    assert graded(IMPORTS, (f"{magic}\n{ROW_SUM}", "row_sum"), asked=(ROW,)).points == 2

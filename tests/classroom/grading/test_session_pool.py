@@ -106,6 +106,12 @@ def test_a_class_meets_the_same_draws_and_nobody_knows_the_seeds():
     assert seeds(secret, SUBMISSION) != seeds(ASSIGNMENT, SUBMISSION)
 
 
+def test_a_formula_meets_integers_that_its_own_check_does_not_show():
+    exercise = find("fixed_share")
+    cases = with_secret_seeds(exercise, ASSIGNMENT, SUBMISSION).cases
+    assert {case.name for case in cases} > {case.name for case in exercise.cases}
+
+
 def test_without_a_secret_the_draws_follow_from_the_submission():
     open_to_all = Assignment("week 1", ASSIGNMENT.exercises, "0", b"", "key")
     other = Submission("Ada", (), (), "2")

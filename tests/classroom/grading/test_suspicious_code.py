@@ -5,9 +5,6 @@ from __future__ import annotations
 import pytest
 
 from flashlearn.classroom.grading.suspicious_code import suspicious_uses
-from flashlearn.classroom.grading.value_reads import value_reads
-from flashlearn.exercise import Kind
-from flashlearn.lessons import find
 from flashlearn.running.answer_source import source_of
 from tests.corpus import right_entries, wrong_entries
 
@@ -45,8 +42,22 @@ REACHING = (
     "import torch\ntorch.nn.functional.handlers['x'] = 1",
     "import numpy as np\nnp.lib.stride_tricks.as_strided(x)",
     "open('x')",
+    "import enum\nenum.bltns.setattr(a, 'b', c)",
+    "import flashlearn\nflashlearn.running.observed_run",
+    "from sympy.external import import_module",
+    "import functools\nfunctools.update_wrapper(a, b)",
     "globals()['x'] = 1",
     "__builtins__",
+    "with torch.enable_grad(): ...",
+    "from torch import set_grad_enabled",
+    "torch.inference_mode(False)",
+    "torch.autograd.graph.saved_tensors_hooks(f, f)",
+    "torch.func.vjp(f, x)",
+    "from torch.func import vjp",
+    "torch.autograd.functional.vjp(f, x)",
+    "from torch import autograd as a\na.functional.vjp(f, x)",
+    "from torch.autograd.functional import vjp",
+    "list(tiles._pairs)",
 )
 PLAIN = (
     "import torch, triton, math\nimport triton.language as tl\nimport torch.nn.functional as F",
@@ -56,6 +67,8 @@ PLAIN = (
     "class F(torch.autograd.Function):\n    @staticmethod\n    def forward(ctx, x):\n        ctx.alpha = 1",
     "class M(torch.nn.Module):\n    def __init__(self):\n        super().__init__()\n        self.weight = 1",
     "@triton.autotune(configs=[triton.Config({})], key=[])\n@triton.jit\ndef f(x): tl.load(x)",
+    "one._replace(key=key)._asdict()",
+    "class T:\n    def f(self):\n        return self._own",
     "x.grad = None\nx.requires_grad = True",
     "def f(n):\n    np = (n + 63) // 64 * 64\n    return g(np)",
     "def kernel(x_ptr, n, np, F):\n    return g(np, F)",
@@ -73,18 +86,11 @@ def test_what_answers_are_made_of_is_let_be(text: str):
     assert suspicious_uses(text) == ()
 
 
-def test_no_answer_of_the_corpus_reaches_out():
+def test_no_answer_of_the_corpus_reaches_out_but_those_that_switch_autograd_on():
     for entry in (*right_entries(), *wrong_entries()):
         try:
             text = source_of(entry.function)
         except (OSError, TypeError):
             continue
-        assert suspicious_uses(text) == (), str(entry)
-        if not entry.names and find(entry.exercise).kind is Kind.KERNEL:
-            assert value_reads(text).certain == (), str(entry)
-
-
-def test_what_a_kernel_does_is_not_the_launchers():
-    text = "@triton.jit\ndef k(x):\n    for i in range(3): float(x)\ndef f(x):\n    return x.tolist()"
-    found = value_reads(text)
-    assert [one.line for one in found.certain] == [5] and found.possible == ()
+        if "by autograd" not in entry.title or not entry.names:
+            assert suspicious_uses(text) == (), str(entry)

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import ast
+import sys
+import types
+import unittest.mock
 
 import pytest
 
@@ -84,6 +87,17 @@ def test_what_an_exercise_uses_of_the_course_is_handed_out(lesson: str):
             module, known = imported[name]
             handed_out = {bound for one in statements(texts.get(module, "")) for bound in one.binds}
             assert known in handed_out or f"{module}.{known}" in texts, f"{cell.exercise} uses {name}"
+
+
+def test_hooks_that_the_last_exercise_imports_are_those_of_the_cells_before():
+    module = types.ModuleType("flashlearn.course.own_hooks")
+    exec(child_sources.ASSEMBLED["15"][module.__name__], vars(module))
+    session: dict = {"window_mask": "the learner's"}
+    with unittest.mock.patch.dict(sys.modules, {module.__name__: module}):
+        exec("from flashlearn.course.own_hooks import window_mask as mine", session)
+        with pytest.raises(ImportError):
+            exec("from flashlearn.course.own_hooks import sink_start", session)
+    assert session["mine"] == "the learner's"
 
 
 def test_what_a_confined_child_has_in_memory_knows_no_lesson_and_no_judgement():

@@ -1,6 +1,7 @@
 """Lesson 02: its references are right, its data shows the mistakes, right answers pass in any spelling."""
 
 import math
+import re
 
 import pytest
 import sympy as sp
@@ -8,6 +9,7 @@ import torch
 import triton
 import triton.language as tl
 
+from flashlearn.course import packaged_lessons
 from flashlearn.exercise import Kind
 from flashlearn.judging import symbolic
 from flashlearn.judging.cases import run
@@ -267,3 +269,23 @@ P, DP = [1 / 6, 1 / 3, 1 / 2], [1.0, -2.0, 0.0]
 def test_each_picture_is_drawn_and_says_what_it_shows(picture, says):
     assert says in picture.description
     assert picture.png().startswith(b"\x89PNG")
+
+
+# ---------------------------------------------------------------- the text
+
+
+@pytest.mark.parametrize(
+    ("exercise", "formulas"),
+    [
+        ("softmax_jacobian", (r"\mathrm{diag}(p) - p", r"-p\,p^\top", "diag(p)", "p pᵀ")),
+        ("softmax_vjp", (r"p \circ (dp", r"p_j \bigl(dp_j", "p \\circ dp")),
+    ],
+)
+def test_no_answer_is_unfolded_right_below_its_check(exercise: str, formulas: tuple[str, ...]):
+    source = next(s for s in packaged_lessons.sources() if s.startswith("02_"))
+    cells = packaged_lessons.lesson_source(source).cells
+    at = next(i for i, cell in enumerate(cells) if f'check("{exercise}"' in cell.solved)
+    below = "\n".join(cell.solved for cell in cells[at + 1 : at + 7])
+    unfolded = re.sub(r"<details>.*?</details>", "", below, flags=re.DOTALL)
+    assert "once your check has passed" in below
+    assert [formula for formula in formulas if formula in unfolded] == []

@@ -262,11 +262,24 @@ def test_a_right_backward_pass_passes_in_any_spelling(answer):
     assert statuses(find("attention_backward"), answer) == {Status.PASS}
 
 
-def test_autograd_is_told_apart_from_formulas():
-    def answer(*args):
-        with torch.enable_grad():
-            return gradients(*args)
+def by_grad(*args):
+    with torch.enable_grad():
+        return gradients(*args)
 
+
+def by_vjp(q, k, v, do, alpha):
+    def attention(q, k, v):
+        return torch.softmax(alpha * q @ k.T, dim=-1) @ v
+
+    return torch.autograd.functional.vjp(attention, (q, k, v), do)[1]
+
+
+def by_vjp_where_nobody_looked(q, k, v, do, alpha):
+    return (by_delta_from_o if q.shape == (7, 4) else by_vjp)(q, k, v, do, alpha)
+
+
+@pytest.mark.parametrize("answer", [by_grad, by_vjp, by_vjp_where_nobody_looked])
+def test_autograd_is_told_apart_from_formulas(answer):
     report = flashlearn.check("attention_backward", answer, demo=True)
     assert not report.passed and "autograd computed them" in report.sentence
 

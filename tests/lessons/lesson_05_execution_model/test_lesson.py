@@ -194,7 +194,7 @@ def budget_by_hand(block_m, block_n, block_k, size, buffers, warps, registers, g
     per_block = (registers + 7) // 8 * 8 * 32 * warps
     limits = [gpu.registers_per_sm // per_block, gpu.shared_per_sm // (1024 + shared), 32, 10**9]
     limits += [gpu.warps_per_sm // warps, gpu.blocks_per_sm]
-    return block_m * block_n // (32 * warps), shared, min(limits) * warps / gpu.warps_per_sm
+    return block_m * block_n / (32 * warps), shared, min(limits) * warps / gpu.warps_per_sm
 
 
 def test_a_right_budget_passes_in_plain_python():

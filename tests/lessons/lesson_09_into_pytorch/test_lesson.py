@@ -5,6 +5,8 @@ import math
 
 import pytest
 import torch
+import triton
+import triton.language as tl
 
 import flashlearn
 from flashlearn.judging.cases import run
@@ -256,8 +258,22 @@ def test_a_complaint_after_the_cases_is_not_counted_as_a_case():
 # ---------------------------------------------------------------- whose work
 
 
+@triton.jit
+def idle_kernel(out_ptr):
+    tl.store(out_ptr, 0.0)
+
+
+def by_parts_beside_idle_kernels(q, k, v):
+    for _ in range(4):
+        idle_kernel[(1,)](torch.empty(1))
+    scores = q @ k.mT / math.sqrt(q.shape[-1])
+    hidden = torch.ones(scores.shape[-2:], dtype=torch.bool).triu(1)
+    weights = torch.exp(scores.masked_fill(hidden, -math.inf))
+    return weights / weights.sum(-1, keepdim=True) @ v
+
+
 def test_a_run_with_torch_s_attention_is_not_the_learner_s():
-    for attention in (training.sdpa, training.plain):
+    for attention in (training.sdpa, training.plain, by_parts_beside_idle_kernels):
         report = flashlearn.check(
             "train_with_your_kernel", lambda *run, a=attention: training.train(*run, a), demo=True
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import math
 import random
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -330,6 +331,11 @@ def test_the_rung_before_misses_the_budget_and_the_solution_keeps_it():
 
 
 def test_a_budget_that_nobody_can_know_is_not_called_too_large():
+    launch = SimpleNamespace(unshippable="Its source cannot be read.")
+    assert "cannot be judged: Its source cannot be read." in lean_forward._over_budget(launch)
+
+
+def test_a_kernel_with_strides_in_a_tuple_has_a_budget():
     title = "nothing tuned: one loop, natural exponentials, wide tiles of offsets"
     plain = find_entry("tuned_forward", title)
-    assert "cannot be judged" in reviewed(lean_forward.lean_forward, plain.function)  # strides as a tuple
+    assert "over the budget" in reviewed(lean_forward.lean_forward, plain.function)

@@ -2,7 +2,7 @@
 # title: in place in y
 # says: line `z = y`: the result is written over the input y instead of into new memory (and is not contiguous
 #   where y is not)
-# names: out_of_bounds
+# names: changed input; returned input
 
 from torch import Tensor
 

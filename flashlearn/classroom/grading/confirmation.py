@@ -1,0 +1,182 @@
+"""Whether right numbers are a submission's kernels' work: they compute them again, without its launcher.
+
+    >>> doubt = confirm(exercise, child, trusted)
+    >>> doubt
+    ''
+
+A submission's own process says what its launcher asks for, given other numbers than those that count. In
+a process that never ran its cells, the kernels then run on numbers that its own process never saw. So an
+observer that was replaced there, a number that was read out of a tensor or an answer that was kept gains
+nothing. What the launcher has torch compute from its inputs is counted, and may be a small part of the work.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
+
+import torch
+
+from flashlearn.classroom.grading.exercise_grade import is_rounding
+from flashlearn.classroom.grading.plan_review import objections
+from flashlearn.classroom.sandbox.answer import SandboxedAnswer
+from flashlearn.course.answers import earlier_answer
+from flashlearn.exercise import Exercise, Inputs
+from flashlearn.interpreter.launcher_watch import EMPTY, FILLED
+from flashlearn.judging import cases
+from flashlearn.outcome import Outcome, Status
+from flashlearn.running.answer import Answer, Facts
+from flashlearn.running.answer_source import Section
+from flashlearn.running.evidence import Evidence, Raised
+from flashlearn.running.launcher_plan import ConstantTensor, LauncherPlan, Operation
+from flashlearn.running.launcher_work import CHOOSES, MOVES, WorkOfTorch, adds
+from flashlearn.running.run_modes import Observed, RunMode
+
+MOST_BY_TORCH = 0.25
+"""The share of an exercise's operations that torch may do in the launcher, over all cases."""
+MOST_FILLED = 4
+"""So many tensors may a launcher fill where an exercise has no operations."""
+FILLS = frozenset({"fill_", "masked_fill", "masked_fill_"})
+NOT_AGAIN = "its kernels alone do not compute these numbers ({why}){reads}"
+BY_TORCH = "in its launcher torch does {share:.0%} of the work: {which}"
+OBJECTION = "its launcher or its kernels use {all}"
+MAKES_NUMBERS = "its launcher makes numbers that its kernels should make: {all}"
+READS = ": its launcher reads values out of tensors"
+
+
+class ReplayedAnswer(Answer):
+    """A submission's answer: observed runs are carried out in a process that it cannot reach.
+
+    `child` is the submission's own, `trusted` gives the other one. `doubts` are what spoke against a plan,
+    `reads` counts values that a launcher read out of tensors. A review may call for what the launcher has to
+    refuse: while `reviewing`, a call without a plan is the child's own.
+    """
+
+    def __init__(self, child: SandboxedAnswer, trusted: Callable[[], SandboxedAnswer]):
+        self.child, self.trusted = child, trusted
+        self.elsewhere = self.taken = 0.0
+        self.doubts: list[str] = []
+        self.work: list[WorkOfTorch] = []
+        self.made: set[str] = set()
+        self.reads = 0
+        self.reviewing = False
+
+    def facts(self) -> Facts:
+        return self.child.facts()
+
+    def misfit(self, name: str, arguments: Sequence[str]) -> str:
+        return self.child.misfit(name, arguments)
+
+    def sections(self) -> tuple[Section, ...]:
+        return self.child.sections()
+
+    def run(self, inputs: Inputs, mode: RunMode) -> Evidence:
+        if not isinstance(mode, Observed):
+            return self.child.run(inputs, mode)
+        plan = self.child.plan(stand_ins(inputs), mode.limit)
+        if isinstance(plan, str):
+            return self.child.run(inputs, mode) if self.reviewing else self._doubted(plan)
+        if found := objections(plan):
+            return self._doubted(OBJECTION.format(all=", ".join(found[:6])))
+        evidence, work = self.trusted().carry_out(plan, inputs, mode)
+        self.work.append(work)
+        self.made |= made_numbers(plan)
+        self.reads += plan.reads
+        return evidence
+
+    def prepared(self, draws: Sequence[Inputs], limit: float) -> AbstractContextManager[None]:
+        return nullcontext()
+
+    def _doubted(self, why: str) -> Evidence:
+        self.doubts.append(why)
+        return Evidence(raised=Raised("NoPlan", why, Status.CRASHED, why))
+
+
+def confirm(
+    exercise: Exercise, child: SandboxedAnswer, trusted: Callable[[], SandboxedAnswer], right: int
+) -> str:
+    """What speaks against an answer with so many right cases; nothing if it is its kernels' work.
+
+    The exercise's cases have seeds of their own: other numbers than the submission's process has seen.
+    """
+    again = ReplayedAnswer(child, trusted)
+    outcomes, operations = [], 0.0
+    for case in exercise.cases:
+        if not case.gpu:
+            outcomes.append(cases.run_observed(exercise, again, case))
+            operations += _operations(exercise, outcomes[-1])
+    wrong = [one for one in outcomes if one.status is not Status.PASS]
+    if len(outcomes) - len(wrong) < right and not is_rounding(outcomes):
+        reads = READS if again.reads else ""
+        return again.doubts[0] if again.doubts else NOT_AGAIN.format(why=_why(wrong[0]), reads=reads)
+    if too_much := _by_torch(again.work, operations):
+        return too_much
+    if again.made and not operations and exercise.judged.work is not None:
+        return MAKES_NUMBERS.format(all=", ".join(sorted(again.made)[:6]))
+    if not wrong and exercise.judged.review is not None:
+        again.reviewing = True
+        return exercise.judged.review(again, earlier_answer)
+    return ""
+
+
+def _operations(exercise: Exercise, outcome: Outcome) -> float:
+    if exercise.judged.work is None:
+        return 0.0
+    inputs = exercise.inputs(outcome.case, outcome.case.generator())
+    return float(exercise.judged.work(inputs).operations)
+
+
+def _by_torch(work: Sequence[WorkOfTorch], operations: float) -> str:
+    """A sentence if torch did more than a small part of the operations."""
+    done: dict[str, int] = {}
+    for one in work:
+        for name, count in (*one.before, *one.after):
+            done[name] = done.get(name, 0) + count
+    share = sum(done.values()) / operations if operations else 0.0
+    if share <= MOST_BY_TORCH:
+        return ""
+    return BY_TORCH.format(
+        share=min(share, 1.0), which=", ".join(f"torch.{name}" for name in sorted(done)[:6])
+    )
+
+
+def made_numbers(plan: LauncherPlan) -> set[str]:
+    """What a launcher brings along or computes that is neither memory, one number all over, nor a move.
+
+    Where an exercise has no operations to count, such numbers may be the answer.
+    """
+    made = set()
+    for step in plan.steps:
+        if isinstance(step, ConstantTensor):
+            made.add("a constant tensor")
+        elif isinstance(step, Operation) and not _only_moves(step):
+            made.add(f"torch.{step.name}")
+    filled = [step for step in plan.steps if isinstance(step, Operation) and step.name in FILLED | FILLS]
+    return made | ({"many numbers, one by one"} if len(filled) > MOST_FILLED else set())
+
+
+def _only_moves(step: Operation) -> bool:
+    operation = getattr(getattr(torch.ops.aten, step.name), step.overload or "default")
+    plain = operation.is_view or step.name in EMPTY | FILLED | MOVES | CHOOSES
+    return plain and not adds(step.name, step.args, step.named)
+
+
+def _why(outcome: Outcome) -> str:
+    return outcome.message.rstrip(".")[:300]
+
+
+def stand_ins(inputs: Inputs) -> Inputs:
+    """Inputs of the same shapes, strides and dtypes: other numbers in place of floating-point ones."""
+    generator = torch.Generator().manual_seed(20_011)
+    return {name: _other(value, generator) for name, value in inputs.items()}
+
+
+def _other(value: Any, generator: torch.Generator) -> Any:
+    if not isinstance(value, torch.Tensor) or not value.is_floating_point() or value.device.type != "cpu":
+        return value
+    span = (
+        1 + sum((n - 1) * s for n, s in zip(value.shape, value.stride(), strict=True)) if value.numel() else 0
+    )
+    noise = torch.rand(span, generator=generator).add_(0.5).to(value.dtype)
+    return noise.as_strided(value.shape, value.stride()).requires_grad_(value.requires_grad)

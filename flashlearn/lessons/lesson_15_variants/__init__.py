@@ -1,0 +1,1 @@
+"""Lesson 15: variants of attention as hooks of one pair of kernels."""

@@ -1,0 +1,189 @@
+"""`sinks`: a learned logit per head that takes a share of every row's softmax, and its gradient."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn.functional import scaled_dot_product_attention
+
+from flashlearn.exercise import Case, Exercise, HowExplained, HowJudged, HowTimed, Inputs, Kind, Mistake
+from flashlearn.lessons.lesson_15_variants import sink_formulas
+from flashlearn.lessons.lesson_15_variants.both_passes import both, work_of
+from flashlearn.lessons.lesson_15_variants.sink_formulas import (
+    LAST_BLOCK,
+    OWN,
+    PER_TILE,
+    sink_attention,
+)
+from flashlearn.lessons.shared.attention_cases import BF16, FP16, attention_case, forward_inputs, pairs
+from flashlearn.lessons.shared.faulty_formulas.faults import faulty_formula
+
+formula = faulty_formula(sink_attention)
+
+LARGE, SMALL = "a logit near 120", "logits near −3"
+"""exp(120) overflows in fp32. The first head's rows keep nothing beside such a sink, and LSE is its logit."""
+
+ROW = "What are the maximum and the sum of a row that has seen its sink and no key yet?"
+
+MISTAKES = {
+    "the sink is not in the maximum": Mistake(
+        "The sink's weight overflows where its logit is large: it is exp(logit − m), and m is the maximum "
+        "of the scores alone.",
+        ROW,
+        **formula("sink not in m"),
+    ),
+    "the sink is not in LSE": Mistake(
+        "O is right, and LSE is that of the scores alone. The backward pass takes P = exp(S − LSE), whose "
+        "rows now sum to 1, too much by the sink's share.",
+        "P is exp(S − LSE): which LSE makes it what V met in the forward pass?",
+        **formula("sink not in LSE"),
+    ),
+    "a sink in every tile": Mistake(
+        "The sink's weight is added once for every tile of keys. It belongs in a row's sum once.",
+        "Which line adds it, and how often does that line run?",
+        **formula(PER_TILE),
+    ),
+    "the sink is scaled": Mistake(
+        "The sink's logit is multiplied by alpha. It is a score already: it joins S = alpha Q Kᵀ as it is.",
+        "The denominator is Σ exp(s_j) + exp(logit): where does alpha occur in it?",
+        **formula("sink scaled", also=(("sink scaled", "alpha on dlogits"), ("sink scaled", OWN))),
+    ),
+    "the sink is in base 2": Mistake(
+        "The sink's weight is 2^logit where it must be e^logit: the scores carry log2 e, and the logit does "
+        "not.",
+        "In which base is the number that your maximum begins with, and in which are the scores?",
+        **formula("sink in base 2", also=(("sink in base 2", OWN),)),
+    ),
+    "a sink of 0": Mistake(
+        "Every row has a sink, and its logit is 0 whatever is in the tensor: the sum begins with 1, the "
+        "maximum with 0.",
+        "Which number is exp(logit − m) for m = logit, and which for m = 0?",
+        **formula("a sink of 0", also=(("a sink of 0", OWN),)),
+    ),
+    "the sink of the first head": Mistake(
+        "All heads take the logit of the first one.",
+        "At which address does the logit of head h lie?",
+        **formula("the first head's sink", also=(("the first head's sink", OWN),)),
+    ),
+    "no sink": Mistake(
+        "O and LSE are those of attention without a sink: the rows of P sum to 1.",
+        "A row begins with a maximum and a sum. What does the first tile's rescaling leave of that sum?",
+        **formula("no sink", also=(("no sink", OWN),)),
+    ),
+    "dlogits has the wrong sign": Mistake(
+        "The gradient of the logits has the right size and the opposite sign.",
+        "The sink has no value, so dP is 0 for it: what is left of P ∘ (dP − delta)?",
+        **formula("sign of dlogits"),
+    ),
+    "delta forgotten in dlogits": Mistake(
+        "The gradient of the logits is minus the sum of the sinks' weights: delta does not enter.",
+        "The sink has no value, so dP is 0 for it: what is left of P ∘ (dP − delta)?",
+        **formula("delta forgotten in dlogits"),
+    ),
+    "the sink's weight is forgotten in dlogits": Mistake(
+        "The gradient of the logits is minus the sum of delta: the sink's own weight, exp(logit − LSE), is "
+        "missing.",
+        "P ∘ (dP − delta) for the sink: what is P here?",
+        **formula("sink's weight forgotten"),
+    ),
+    "a sink with a value": Mistake(
+        "The gradient of the logits is that of a sink whose dP is 1. The sink has no value: its dP is 0.",
+        "dP_ij is dO_i · V_j: which V does the sink have?",
+        **formula("a value of 1"),
+    ),
+    "alpha on dlogits": Mistake(
+        "The gradient of the logits is multiplied by alpha. dQ and dK carry alpha since S = alpha Q Kᵀ; the "
+        "logit is a score itself.",
+        "What is the derivative of the sink's score by its logit?",
+        **formula("alpha on dlogits"),
+    ),
+    "one batch in dlogits": Mistake(
+        "The gradient of the logits is one batch's share. A head has one logit, which all batches use.",
+        "Over which indices does a logit occur in the loss?",
+        **formula("one batch", also=("the first batch",)),
+    ),
+    "one block in dlogits": Mistake(
+        "The gradient of the logits is the share of the last block of queries: each block writes over those "
+        "before.",
+        "What happens to the other blocks' shares?",
+        **formula(LAST_BLOCK),
+    ),
+    "a mean in dlogits": Mistake(
+        "The gradient of the logits is the mean over batches and queries. It is their sum.",
+        "A logit occurs in every row: do the rows' shares add up, or average?",
+        **formula("mean over queries"),
+    ),
+    "delta omitted": Mistake(
+        "dS = P ∘ dP: delta is missing from dQ and dK.",
+        "A sink takes its share of the softmax. What does that change in dS = P ∘ (dP − delta)?",
+        **formula("delta omitted"),
+    ),
+}
+
+
+def sink_case(S_q: int, S_k: int, D: int = 16, **more: Any) -> Case:
+    """A case of attention_case."""
+    return attention_case(S_q, S_k, D, **more)
+
+
+def sink_inputs(case: Case, generator: torch.Generator) -> Inputs:
+    """q, do [B, H, S_q, D], k, v [B, H, S_k, D], logits [H] in fp32, alpha."""
+    given = forward_inputs(case, generator)
+    sizes = case.sizes
+    do = torch.randn(sizes["B"], sizes["H"], sizes["S_q"], sizes["D"], generator=generator)
+    logits = torch.randn(sizes["H"], generator=generator) + (-3.0 if case.data == SMALL else 2.0)
+    if case.data == LARGE:
+        logits[0] += 120.0
+    tensors = {name: given[name] for name in "qkv"}
+    return {**tensors, "do": do.to(given["q"].dtype), "logits": logits, "alpha": given["alpha"]}
+
+
+def sdpa_without_sink(
+    q: Tensor, k: Tensor, v: Tensor, do: Tensor, logits: Tensor, alpha: float
+) -> tuple[Tensor, ...]:
+    """Both passes of SDPA's causal attention, which has no sink."""
+    return both(lambda *qkv: scaled_dot_product_attention(*qkv, is_causal=True, scale=alpha), do, q, k, v)
+
+
+sinks = Exercise(
+    name="sinks",
+    lesson="15",
+    kind=Kind.KERNEL,
+    title="A sink in the denominator, and its gradient",
+    signature="(q, k, v, do, logits, alpha) -> (o, lse, dq, dk, dv, dlogits)",
+    outputs=("o", "lse", "dq", "dk", "dv", "dlogits"),
+    inputs=sink_inputs,
+    cases=(
+        sink_case(16, 16, H=3, seed=1),
+        sink_case(37, 37, B=2, H=3, seed=2),
+        sink_case(40, 100, 32, B=2, H=2, seed=3),
+        sink_case(70, 40, H=2, seed=4),  # 30 queries see no key, and their sink
+        sink_case(20, 33, H=2, data=LARGE, seed=5),
+        sink_case(33, 70, 24, H=2, B=2, layout="strided", data=SMALL, seed=6),
+        sink_case(1, 37, 8, H=2, seed=7),
+        sink_case(64, 64, 32, H=2, dtype=FP16, seed=8),
+        sink_case(37, 80, 64, H=2, dtype=BF16, seed=9),
+        sink_case(20, 20, 16, H=2, B=3, data="negative alpha", seed=10),
+        sink_case(1000, 1000, 64, B=2, H=4, dtype=FP16, gpu=True, seed=11),
+        sink_case(777, 1024, 128, B=2, H=4, dtype=BF16, gpu=True, seed=12),
+    ),
+    judged=HowJudged(
+        reference=sink_attention,
+        twins=(sink_formulas.rounded_passes, sink_formulas.in_another_order, sink_formulas.scaled_first),
+        gradient=True,
+        atomics=True,
+        causal=True,
+        output_dtypes={"lse": torch.float32},
+        work=lambda inputs: work_of(inputs, pairs(inputs, causal=True)),
+    ),
+    explained=HowExplained(mistakes=MISTAKES),
+    timed=HowTimed(
+        peer=sdpa_without_sink,
+        peer_name="sdpa_without_sink",
+        case=sink_case(4096, 4096, 128, B=2, H=16, dtype=BF16, gpu=True, seed=40),
+    ),
+    points=3,
+    solution="flashlearn.kernels.sink_attention:sinks",
+)

@@ -20,6 +20,7 @@ from flashlearn.kernels.model_attention import checks, dispatch
 from flashlearn.kernels.model_attention.forward import Extras
 from flashlearn.kernels.model_attention.operators import NO_SECOND_DERIVATIVE, NO_VMAP, attention_op
 from flashlearn.kernels.model_attention.options import STEPS, Options
+from flashlearn.kernels.small_problems import short_backward, short_forward
 
 __all__ = ["attention"]
 
@@ -45,8 +46,11 @@ def attention(
     if _is_plain(
         q, k, v, (window, softcap, alibi, sinks, cu_seqlens_q, cu_seqlens_k, seed), alpha, dropout_p
     ):
-        options = Options(q.shape[3] ** -0.5 if alpha is None else alpha, None, 0 if causal else None)
+        alpha = q.shape[3] ** -0.5 if alpha is None else alpha
+        options = Options(alpha, None, 0 if causal else None)
         if torch.is_grad_enabled() and (q.requires_grad or k.requires_grad or v.requires_grad):
+            if dispatch.is_quick(q, k):
+                return _Short.apply(q, k, v, causal, alpha)
             return _Attention.apply(q, k, v, None, options, NONE)
         return dispatch.forward(q, k, v, options, NONE)[0]
     packed = cu_seqlens_q is not None or cu_seqlens_k is not None
@@ -94,6 +98,27 @@ class _Attention(torch.autograd.Function):
         else:
             found = dispatch.backward(do, q, k, v, o, lse, ctx.options, Extras(*tensors))
         return (*found, None, None)
+
+
+class _Short(torch.autograd.Function):
+    """Short problems without features, where each look at an argument would take longer than the kernels."""
+
+    @staticmethod
+    def forward(ctx: Any, q: Tensor, k: Tensor, v: Tensor, causal: bool, alpha: float) -> Tensor:
+        o, lse = short_forward(q, k, v, causal, alpha)
+        ctx.save_for_backward(q, k, v, o, lse)
+        ctx.causal, ctx.alpha = causal, alpha
+        return o
+
+    @staticmethod
+    def backward(ctx: Any, do: Tensor) -> tuple:
+        q, k, v, o, lse = ctx.saved_tensors
+        if torch.is_grad_enabled():
+            options = Options(ctx.alpha, None, 0 if ctx.causal else None)
+            dq, dk, dv, _ = _Gradients.apply(do, q, k, v, o, lse, *[None] * 5, options)
+        else:
+            dq, dk, dv = short_backward(q, k, v, o, do, lse, ctx.causal, ctx.alpha)
+        return dq, dk, dv, None, None
 
 
 class _Transformed(torch.autograd.Function):

@@ -19,7 +19,7 @@ from torch import Tensor
 from flashlearn.kernels.compiled_launches import Call, launch
 from flashlearn.kernels.described import block_d, complying, described, heads_together, like
 from flashlearn.kernels.model_attention.forward import Extras, packed_strides
-from flashlearn.kernels.model_attention.hooks import kept, positioned, scored, visible
+from flashlearn.kernels.model_attention.hooks import kept, positioned, raised, scored, visible
 from flashlearn.kernels.model_attention.launch_shapes import variant_backward_shapes
 from flashlearn.kernels.model_attention.options import Options
 from flashlearn.kernels.model_attention.tiles import (
@@ -42,7 +42,7 @@ def scan_queries(
     dk, dv, k, v, q_desc, do_desc, lse_ptr, delta_ptr, scale, cap, slope, left, right,
     seed, threshold, kept_scale, head, b, h, first_q, first, end, first_column, at_key, shift, S_q, S_k,
     MASKED: tl.constexpr, CLEANED: tl.constexpr, LEFT: tl.constexpr, RIGHT: tl.constexpr,
-    SOFTCAP: tl.constexpr, ALIBI: tl.constexpr, DROPOUT: tl.constexpr,
+    SOFTCAP: tl.constexpr, ALIBI: tl.constexpr, AHEAD: tl.constexpr, DROPOUT: tl.constexpr,
     BLOCK_Q: tl.constexpr, BLOCK_K: tl.constexpr, BLOCK_D: tl.constexpr,
 ):  # fmt: skip
     # Sᵀ, Pᵀ, dPᵀ and dSᵀ are [keys, queries]
@@ -63,9 +63,8 @@ def scan_queries(
         dp = tl.dot(v, do.T, input_precision="ieee")
         s = scored(s, scale, cap, SOFTCAP)
         at_query = rows + shift
-        weighed = positioned(
-            s, at_query.to(tl.float32)[None, :], at_key.to(tl.float32)[:, None], slope, ALIBI
-        )
+        weighed = positioned(s, at_query[None, :], at_key[:, None], start + shift, slope, ALIBI, AHEAD)
+        lse = raised(lse, at_query, start + shift, slope, ALIBI, AHEAD)
         p = tl.exp2(weighed - lse[None, :])
         if MASKED:
             p = tl.where(visible(at_query[None, :], at_key[:, None], S_k, left, right, LEFT, RIGHT), p, 0.0)
@@ -94,8 +93,8 @@ def variant_dkv_kernel(
     alpha, scale, cap, left, right, threshold, kept_scale, slope_batch,
     H, H_K, S_q, S_k, S_PADDED, D, dk_head, dk_row, GROUP, TILES,
     LEFT: tl.constexpr, RIGHT: tl.constexpr,
-    SOFTCAP: tl.constexpr, ALIBI: tl.constexpr, DROPOUT: tl.constexpr, VARLEN: tl.constexpr,
-    BLOCK_Q: tl.constexpr, BLOCK_K: tl.constexpr, BLOCK_D: tl.constexpr,
+    SOFTCAP: tl.constexpr, ALIBI: tl.constexpr, AHEAD: tl.constexpr, DROPOUT: tl.constexpr,
+    VARLEN: tl.constexpr, BLOCK_Q: tl.constexpr, BLOCK_K: tl.constexpr, BLOCK_D: tl.constexpr,
 ):  # fmt: skip
     # a program owns a block of keys of one head of K and V, and scans the queries of every head it serves.
     # Under a causal mask the first block of keys is seen most: it starts first
@@ -125,18 +124,19 @@ def variant_dkv_kernel(
             dk, dv = scan_queries(
                 dk, dv, k, v, q_desc, do_desc, lse_of_h, delta_of_h, scale, cap, slope, left, right,
                 seed, threshold, kept_scale, head, b, h, first_q, first, whole, first_column, at_key, shift,
-                S_q, S_k, True, False, LEFT, RIGHT, SOFTCAP, ALIBI, DROPOUT, BLOCK_Q, BLOCK_K, BLOCK_D,
+                S_q, S_k, True, False, LEFT, RIGHT, SOFTCAP, ALIBI, AHEAD, DROPOUT, BLOCK_Q, BLOCK_K, BLOCK_D,
             )  # fmt: skip
         dk, dv = scan_queries(
             dk, dv, k, v, q_desc, do_desc, lse_of_h, delta_of_h, scale, cap, slope, left, right,
             seed, threshold, kept_scale, head, b, h, first_q, whole, edge, first_column, at_key, shift,
-            S_q, S_k, False, False, LEFT, RIGHT, SOFTCAP, ALIBI, DROPOUT, BLOCK_Q, BLOCK_K, BLOCK_D,
+            S_q, S_k, False, False, LEFT, RIGHT, SOFTCAP, ALIBI, AHEAD, DROPOUT, BLOCK_Q, BLOCK_K, BLOCK_D,
         )  # fmt: skip
         if LEFT or VARLEN:
             dk, dv = scan_queries(
                 dk, dv, k, v, q_desc, do_desc, lse_of_h, delta_of_h, scale, cap, slope, left, right,
                 seed, threshold, kept_scale, head, b, h, first_q, edge, end, first_column, at_key, shift,
-                S_q, S_k, True, VARLEN, LEFT, RIGHT, SOFTCAP, ALIBI, DROPOUT, BLOCK_Q, BLOCK_K, BLOCK_D,
+                S_q, S_k, True, VARLEN, LEFT, RIGHT, SOFTCAP, ALIBI, AHEAD, DROPOUT,
+                BLOCK_Q, BLOCK_K, BLOCK_D,
             )  # fmt: skip
     if DROPOUT:
         dv = dv * kept_scale
@@ -155,9 +155,9 @@ def variant_dkv_kernel(
 @triton.jit
 def scan_keys_again(
     dq, q, do, lse, delta, k_desc, v_desc, scale, cap, slope, left, right, seed, threshold, kept_scale,
-    head, b, h_k, first_k, first, end, first_row, at_query, S_k,
+    head, b, h_k, first_k, first, end, first_row, origin, at_query, S_k,
     MASKED: tl.constexpr, CLEANED: tl.constexpr, LEFT: tl.constexpr, RIGHT: tl.constexpr,
-    SOFTCAP: tl.constexpr, ALIBI: tl.constexpr, DROPOUT: tl.constexpr,
+    SOFTCAP: tl.constexpr, ALIBI: tl.constexpr, AHEAD: tl.constexpr, DROPOUT: tl.constexpr,
     BLOCK_Q: tl.constexpr, BLOCK_K: tl.constexpr, BLOCK_D: tl.constexpr,
 ):  # fmt: skip
     # P and dS of this block of queries, [queries, keys], rebuilt for keys first … end
@@ -170,9 +170,7 @@ def scan_keys_again(
             v = tl.where((at_key < S_k)[:, None], v, 0.0)
         s = scored(tl.dot(q, k.T, input_precision="ieee"), scale, cap, SOFTCAP)
         dp = tl.dot(do, v.T, input_precision="ieee")
-        weighed = positioned(
-            s, at_query.to(tl.float32)[:, None], at_key.to(tl.float32)[None, :], slope, ALIBI
-        )
+        weighed = positioned(s, at_query[:, None], at_key[None, :], origin, slope, ALIBI, AHEAD)
         if MASKED:
             seen = visible(at_query[:, None], at_key[None, :], S_k, left, right, LEFT, RIGHT)
             weighed = tl.where(seen, weighed, -float("inf"))
@@ -198,8 +196,8 @@ def variant_dq_kernel(
     alpha, scale, cap, left, right, threshold, kept_scale, slope_batch,
     H, H_K, S_q, S_k, S_PADDED, D, dq_head, dq_row, GROUP, TILES,
     RAGGED: tl.constexpr, LEFT: tl.constexpr, RIGHT: tl.constexpr,
-    SOFTCAP: tl.constexpr, ALIBI: tl.constexpr, DROPOUT: tl.constexpr, VARLEN: tl.constexpr,
-    BLOCK_Q: tl.constexpr, BLOCK_K: tl.constexpr, BLOCK_D: tl.constexpr,
+    SOFTCAP: tl.constexpr, ALIBI: tl.constexpr, AHEAD: tl.constexpr, DROPOUT: tl.constexpr,
+    VARLEN: tl.constexpr, BLOCK_Q: tl.constexpr, BLOCK_K: tl.constexpr, BLOCK_D: tl.constexpr,
 ):  # fmt: skip
     # a program owns a block of queries, as in the forward pass, and rebuilds P and dS of it
     b, h, sequence, block, first_q, first_k, S_q, S_k = place(
@@ -210,6 +208,7 @@ def variant_dq_kernel(
     head = sequence * H + h
     first_row = block * BLOCK_Q
     rows = first_row + tl.arange(0, BLOCK_Q)
+    origin = first_row + S_k - S_q
     at_query = rows + S_k - S_q
     slope, seed = 0.0, 0
     if ALIBI:
@@ -225,6 +224,7 @@ def variant_dq_kernel(
     else:
         lse = tl.load(lse_ptr + row_of_h + rows)
         delta = tl.load(delta_ptr + row_of_h + rows)
+    lse = raised(lse, at_query, origin, slope, ALIBI, AHEAD)
     dq = tl.zeros((BLOCK_Q, BLOCK_D), tl.float32)
     first, whole, edge, end = scanned_keys(
         first_row, S_q, S_k, left, right, LEFT, RIGHT, BOUNDED, BLOCK_Q, BLOCK_K, BLOCK_K
@@ -232,27 +232,27 @@ def variant_dq_kernel(
     if LEFT:
         dq = scan_keys_again(
             dq, q, do, lse, delta, k_desc, v_desc, scale, cap, slope, left, right, seed, threshold,
-            kept_scale, head, b, h_k, first_k, first, whole, first_row, at_query, S_k,
-            True, VARLEN, LEFT, RIGHT, SOFTCAP, ALIBI, DROPOUT, BLOCK_Q, BLOCK_K, BLOCK_D,
+            kept_scale, head, b, h_k, first_k, first, whole, first_row, origin, at_query, S_k,
+            True, VARLEN, LEFT, RIGHT, SOFTCAP, ALIBI, AHEAD, DROPOUT, BLOCK_Q, BLOCK_K, BLOCK_D,
         )  # fmt: skip
     dq = scan_keys_again(
         dq, q, do, lse, delta, k_desc, v_desc, scale, cap, slope, left, right, seed, threshold,
-        kept_scale, head, b, h_k, first_k, whole, edge, first_row, at_query, S_k,
-        False, False, LEFT, RIGHT, SOFTCAP, ALIBI, DROPOUT, BLOCK_Q, BLOCK_K, BLOCK_D,
+        kept_scale, head, b, h_k, first_k, whole, edge, first_row, origin, at_query, S_k,
+        False, False, LEFT, RIGHT, SOFTCAP, ALIBI, AHEAD, DROPOUT, BLOCK_Q, BLOCK_K, BLOCK_D,
     )  # fmt: skip
     if VARLEN:
         cut = inside(edge, end, S_k, BLOCK_K)
         dq = scan_keys_again(
             dq, q, do, lse, delta, k_desc, v_desc, scale, cap, slope, left, right, seed, threshold,
-            kept_scale, head, b, h_k, first_k, edge, cut, first_row, at_query, S_k,
-            True, False, LEFT, RIGHT, SOFTCAP, ALIBI, DROPOUT, BLOCK_Q, BLOCK_K, BLOCK_D,
+            kept_scale, head, b, h_k, first_k, edge, cut, first_row, origin, at_query, S_k,
+            True, False, LEFT, RIGHT, SOFTCAP, ALIBI, AHEAD, DROPOUT, BLOCK_Q, BLOCK_K, BLOCK_D,
         )  # fmt: skip
         edge = cut
     if BOUNDED:
         dq = scan_keys_again(
             dq, q, do, lse, delta, k_desc, v_desc, scale, cap, slope, left, right, seed, threshold,
-            kept_scale, head, b, h_k, first_k, edge, end, first_row, at_query, S_k,
-            True, VARLEN, LEFT, RIGHT, SOFTCAP, ALIBI, DROPOUT, BLOCK_Q, BLOCK_K, BLOCK_D,
+            kept_scale, head, b, h_k, first_k, edge, end, first_row, origin, at_query, S_k,
+            True, VARLEN, LEFT, RIGHT, SOFTCAP, ALIBI, AHEAD, DROPOUT, BLOCK_Q, BLOCK_K, BLOCK_D,
         )  # fmt: skip
     dq = (dq * alpha).to(dq_desc.dtype)
     if VARLEN:
@@ -335,7 +335,8 @@ def _numbers(q: Tensor, k: Tensor, written: Tensor, options: Options, extras: Ex
 def _constants(options: Options, extras: Extras, cut: Shape, D: int) -> dict[str, int]:
     return {
         "LEFT": options.left is not None, "RIGHT": options.right is not None,
-        "SOFTCAP": options.softcap is not None, **extras.constants,
+        "SOFTCAP": options.softcap is not None, "AHEAD": extras.slopes is not None and options.sees_ahead,
+        **extras.constants,
         "BLOCK_Q": cut.block_q, "BLOCK_K": cut.block_k, "BLOCK_D": block_d(D),
     }  # fmt: skip
 

@@ -22,7 +22,7 @@ from flashlearn.kernels.model_attention.options import Options
 from flashlearn.kernels.small_problems import is_short
 from flashlearn.kernels.tuned_backward import tuned_backward
 
-__all__ = ["backward", "forward", "way"]
+__all__ = ["backward", "forward", "is_quick", "way"]
 
 HALVES = (torch.float16, torch.bfloat16)
 OF_HOPPER = (64, 128)
@@ -36,6 +36,11 @@ def way(q: Tensor, options: Options, extras: Extras) -> str:
     if not options.only_causal or not extras.empty:
         return "variant"
     return "hopper" if q.dtype in HALVES and q.shape[-1] in OF_HOPPER and is_hopper() else "tuned"
+
+
+def is_quick(q: Tensor, k: Tensor) -> bool:
+    """Whether plain attention of q and k is for the kernels of short problems, on the current GPU."""
+    return is_short(q, k) and 0 < q.numel() * k.numel() and q.device.index == torch.cuda.current_device()
 
 
 def forward(q: Tensor, k: Tensor, v: Tensor, options: Options, extras: Extras) -> tuple[Tensor, Tensor]:

@@ -20,7 +20,7 @@ from torch import Tensor
 
 from flashlearn.kernels.compiled_launches import Call, launch
 from flashlearn.kernels.described import block_d, complying, described, heads_together, like
-from flashlearn.kernels.model_attention.hooks import kept, positioned, scored, visible
+from flashlearn.kernels.model_attention.hooks import kept, positioned, raised, scored, visible
 from flashlearn.kernels.model_attention.launch_shapes import variant_forward_shape
 from flashlearn.kernels.model_attention.options import Options
 from flashlearn.kernels.model_attention.tiles import capacity, inside, list_call, place, scanned_keys
@@ -64,10 +64,10 @@ class Extras:
 @triton.jit
 def scan(
     q, k_desc, v_desc, m_i, l_i, acc, scale, cap, slope, left, right, seed, threshold, head, b, h_k, first_k,
-    first, end, first_row, at_query, S_k,
+    first, end, first_row, origin, at_query, S_k,
     MASKED: tl.constexpr, CLEANED: tl.constexpr, NEGATIVE: tl.constexpr, LEFT: tl.constexpr,
-    RIGHT: tl.constexpr, SOFTCAP: tl.constexpr, ALIBI: tl.constexpr, DROPOUT: tl.constexpr,
-    BLOCK_Q: tl.constexpr, BLOCK_K: tl.constexpr, BLOCK_D: tl.constexpr,
+    RIGHT: tl.constexpr, SOFTCAP: tl.constexpr, ALIBI: tl.constexpr, AHEAD: tl.constexpr,
+    DROPOUT: tl.constexpr, BLOCK_Q: tl.constexpr, BLOCK_K: tl.constexpr, BLOCK_D: tl.constexpr,
 ):  # fmt: skip
     # the online softmax over keys first … end, base 2; m_i in its units. CLEANED blocks may reach beyond S_k
     for start in tl.range(first, end, BLOCK_K):
@@ -76,7 +76,7 @@ def scan(
         if MASKED or SOFTCAP or ALIBI:
             at_key = start + tl.arange(0, BLOCK_K)
             s = scored(s, scale, cap, SOFTCAP)
-            s = positioned(s, at_query.to(tl.float32)[:, None], at_key.to(tl.float32)[None, :], slope, ALIBI)
+            s = positioned(s, at_query[:, None], at_key[None, :], origin, slope, ALIBI, AHEAD)
             if MASKED:
                 seen = visible(at_query[:, None], at_key[None, :], S_k, left, right, LEFT, RIGHT)
                 s = tl.where(seen, s, -float("inf"))
@@ -114,8 +114,8 @@ def variant_forward_kernel(
     scale, cap, left, right, threshold, kept_scale, slope_batch,
     H, H_K, S_q, S_k, D, o_head, o_row, GROUP, TILES,
     NEGATIVE: tl.constexpr, RAGGED: tl.constexpr, LEFT: tl.constexpr, RIGHT: tl.constexpr,
-    SOFTCAP: tl.constexpr, ALIBI: tl.constexpr, DROPOUT: tl.constexpr, VARLEN: tl.constexpr,
-    SINKS: tl.constexpr,
+    SOFTCAP: tl.constexpr, ALIBI: tl.constexpr, AHEAD: tl.constexpr, DROPOUT: tl.constexpr,
+    VARLEN: tl.constexpr, SINKS: tl.constexpr,
     BLOCK_Q: tl.constexpr, BLOCK_K: tl.constexpr, BLOCK_EDGE: tl.constexpr, BLOCK_D: tl.constexpr,
 ):  # fmt: skip
     # k_edge and v_edge describe k and v in blocks of BLOCK_EDGE keys, for what a mask cuts
@@ -128,6 +128,7 @@ def variant_forward_kernel(
     head = sequence * H + h  # as dropout counts heads
     first_row = block * BLOCK_Q
     rows = first_row + tl.arange(0, BLOCK_Q)
+    origin = first_row + S_k - S_q
     at_query = rows + S_k - S_q
     slope, seed = 0.0, 0
     if ALIBI:
@@ -138,6 +139,7 @@ def variant_forward_kernel(
     l_i = tl.zeros((BLOCK_Q,), tl.float32)
     if SINKS:
         m_i = tl.zeros((BLOCK_Q,), tl.float32) + tl.load(sinks_ptr + h) * 1.4426950408889634
+        m_i = raised(m_i, at_query, origin, slope, ALIBI, AHEAD)
         l_i += 1.0
     acc = tl.zeros((BLOCK_Q, BLOCK_D), tl.float32)
     q = q_desc.load([b, h, first_q + first_row, 0]).reshape(BLOCK_Q, BLOCK_D)
@@ -147,32 +149,33 @@ def variant_forward_kernel(
     if LEFT:
         m_i, l_i, acc = scan(
             q, k_edge, v_edge, m_i, l_i, acc, scale, cap, slope, left, right, seed, threshold, head, b, h_k,
-            first_k, first, whole, first_row, at_query, S_k,
-            True, VARLEN, NEGATIVE, LEFT, RIGHT, SOFTCAP, ALIBI, DROPOUT, BLOCK_Q, BLOCK_EDGE, BLOCK_D,
+            first_k, first, whole, first_row, origin, at_query, S_k,
+            True, VARLEN, NEGATIVE, LEFT, RIGHT, SOFTCAP, ALIBI, AHEAD, DROPOUT, BLOCK_Q, BLOCK_EDGE, BLOCK_D,
         )  # fmt: skip
     m_i, l_i, acc = scan(
         q, k_desc, v_desc, m_i, l_i, acc, scale, cap, slope, left, right, seed, threshold, head, b, h_k,
-        first_k, whole, edge, first_row, at_query, S_k,
-        False, False, NEGATIVE, LEFT, RIGHT, SOFTCAP, ALIBI, DROPOUT, BLOCK_Q, BLOCK_K, BLOCK_D,
+        first_k, whole, edge, first_row, origin, at_query, S_k,
+        False, False, NEGATIVE, LEFT, RIGHT, SOFTCAP, ALIBI, AHEAD, DROPOUT, BLOCK_Q, BLOCK_K, BLOCK_D,
     )  # fmt: skip
     if VARLEN:
         cut = inside(edge, end, S_k, BLOCK_EDGE)
         m_i, l_i, acc = scan(
             q, k_edge, v_edge, m_i, l_i, acc, scale, cap, slope, left, right, seed, threshold, head, b, h_k,
-            first_k, edge, cut, first_row, at_query, S_k,
-            True, False, NEGATIVE, LEFT, RIGHT, SOFTCAP, ALIBI, DROPOUT, BLOCK_Q, BLOCK_EDGE, BLOCK_D,
+            first_k, edge, cut, first_row, origin, at_query, S_k,
+            True, False, NEGATIVE, LEFT, RIGHT, SOFTCAP, ALIBI, AHEAD, DROPOUT, BLOCK_Q, BLOCK_EDGE, BLOCK_D,
         )  # fmt: skip
         edge = cut
     if BOUNDED:
         m_i, l_i, acc = scan(
             q, k_edge, v_edge, m_i, l_i, acc, scale, cap, slope, left, right, seed, threshold, head, b, h_k,
-            first_k, edge, end, first_row, at_query, S_k,
-            True, VARLEN, NEGATIVE, LEFT, RIGHT, SOFTCAP, ALIBI, DROPOUT, BLOCK_Q, BLOCK_EDGE, BLOCK_D,
+            first_k, edge, end, first_row, origin, at_query, S_k,
+            True, VARLEN, NEGATIVE, LEFT, RIGHT, SOFTCAP, ALIBI, AHEAD, DROPOUT, BLOCK_Q, BLOCK_EDGE, BLOCK_D,
         )  # fmt: skip
     l_i = tl.where(l_i == 0.0, 1.0, l_i)  # a query that saw nothing: 0 / 1
     if DROPOUT:
         acc = acc * kept_scale
     o = (acc / l_i[:, None]).to(o_desc.dtype)
+    m_i = raised(m_i, at_query, origin, -slope, ALIBI, AHEAD)
     lse = (m_i + tl.log2(l_i)) * 0.6931471805599453  # ln 2: LSE is kept in natural log
     tl.store(lse_ptr + (b * H + h).to(tl.int64) * rows_in_all + first_q + rows, lse, mask=rows < S_q)
     if VARLEN:  # a whole tile would reach into the next sequence
@@ -242,7 +245,8 @@ def _call(tensors: tuple[Tensor, ...], options: Options, extras: Extras, cut: Sh
         "NEGATIVE": options.alpha < 0 and options.softcap is None and extras.slopes is None,
         "RAGGED": S_k % cut.block_k != 0 and not options.banded and extras.cu_q is None,
         "LEFT": options.left is not None, "RIGHT": options.right is not None,
-        "SOFTCAP": options.softcap is not None, **extras.constants, "SINKS": extras.sinks is not None,
+        "SOFTCAP": options.softcap is not None, "AHEAD": extras.slopes is not None and options.sees_ahead,
+        **extras.constants, "SINKS": extras.sinks is not None,
         "BLOCK_Q": cut.block_q, "BLOCK_K": cut.block_k, "BLOCK_EDGE": edge, "BLOCK_D": block_d(D),
     }  # fmt: skip
     return Call(variant_forward_kernel, (tiles * B * H,), arguments, constants, cut.options)

@@ -14,7 +14,7 @@ from __future__ import annotations
 import triton
 import triton.language as tl
 
-__all__ = ["kept", "positioned", "scored", "visible"]
+__all__ = ["kept", "positioned", "raised", "scored", "visible"]
 
 
 @triton.jit
@@ -28,12 +28,25 @@ def scored(product, scale, cap, SOFTCAP: tl.constexpr):
 
 
 @triton.jit
-def positioned(s, at_query, at_key, slope, ALIBI: tl.constexpr):
-    # less with distance; positions are fp32, and slope is in base 2
-    if ALIBI:
-        return s - slope * tl.abs(at_query - at_key)
+def positioned(s, at_query, at_key, origin, slope, ALIBI: tl.constexpr, AHEAD: tl.constexpr):
+    # less with distance; slope is in base 2. If no key is AHEAD of its query, the distance is
+    # (at_query − origin) − (at_key − origin), and all keys of a query share the first term: `raised` adds it
+    # to maxima and LSE. An origin near the queries keeps small what matters
+    if ALIBI and AHEAD:
+        return s - slope * tl.abs(at_query.to(tl.float32) - at_key.to(tl.float32))
+    elif ALIBI:
+        return s + slope * (at_key - origin).to(tl.float32)
     else:
         return s
+
+
+@triton.jit
+def raised(lse, at_query, origin, slope, ALIBI: tl.constexpr, AHEAD: tl.constexpr):
+    # LSE, or a maximum, in base 2, of scores without the term that all keys of a query share
+    if ALIBI and not AHEAD:
+        return lse + slope * (at_query - origin).to(tl.float32)
+    else:
+        return lse
 
 
 @triton.jit

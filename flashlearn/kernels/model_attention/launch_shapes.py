@@ -42,6 +42,8 @@ def variant_backward_shapes(q: Tensor, options: Options, extras: Extras) -> tupl
         return Shape(32, 64, 4, 2), Shape(64, 64 if block_d(q.shape[3]) <= 128 else 32, 4, 2)
     if _is_half(q) and dkv.block_q == 128:  # D of 64: no hook fits beside so many queries without spilling
         dkv = replace(dkv, block_q=64)
+    if _is_half(q) and extras.slopes is not None and block_d(q.shape[3]) == 128:  # distances beside wide rows
+        dkv, dq = Shape(32, 64, 4, 2), Shape(64, 32, 4, 3)
     return dkv, dq
 
 

@@ -55,6 +55,11 @@ class Options:
         return self.left is not None or self.right is not None
 
     @property
+    def sees_ahead(self) -> bool:
+        """Whether a query may see keys that come after it."""
+        return self.right is None or self.right > 0
+
+    @property
     def only_causal(self) -> bool:
         """Whether nothing is asked for but, perhaps, a causal mask."""
         return self.left is None and self.right in (None, 0) and self.softcap is None and not self.threshold

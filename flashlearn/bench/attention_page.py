@@ -1,6 +1,6 @@
 """The measured part of docs/attention.md, written from a record and from nothing else.
 
-$ python -m flashlearn.bench.attention_page flashlearn/bench/records/attention.json docs/attention.md
+$ python -m flashlearn.bench.attention_page flashlearn/bench/records/attention/h200.json docs/attention.md
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from flashlearn.lessons.shared.picture_style import Picture, canvas, colour_of
 
 __all__ = ["NOT_MEASURED", "RECORD", "measured_part", "padding", "table", "with_measured_part"]
 
-RECORD = Path(__file__).parent / "records" / "attention.json"
+RECORD = Path(__file__).parent / "records" / "attention" / "h200.json"
 BEGIN, END = "<!-- measured: begin -->", "<!-- measured: end -->"
 NOT_MEASURED = (
     "Not measured yet: `flashlearn bench --attention FILE` on a GPU writes the record of this table."

@@ -100,6 +100,7 @@ def test_the_speed_record_names_device_and_date(site: Path):
     page = text_of((site / "speed.html").read_text(encoding="utf-8"))
     assert "Measured on NVIDIA H200" in page and re.search(r"torch \d+\.\d+", page)
     assert re.search(r"NVIDIA H200, 20\d\d-\d\d-\d\d", page)
+    assert "time of padded batches relative to packed ones" in page
 
 
 def test_sentences_are_shown_as_they_are_written():

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from rich.table import Table
 
-from flashlearn.bench import plots, tables
+from flashlearn.bench import attention_page, attention_speed, plots, tables
 from flashlearn.bench.record import SHIPPED, Record, load
 from flashlearn.lessons.shared.picture_style import Picture
 from tools.site.outputs import Pictures
@@ -19,6 +19,12 @@ own and with FlexAttention. Every figure was measured on the device that its sec
 contestants taking turns. On a GPU of your own, `flashlearn bench` measures the same. How the kernels get
 there, one change at a time, is the subject of [lesson 12](lessons/12_tuning.ipynb) and
 [lesson 13](lessons/13_hopper.ipynb).
+"""
+
+ATTENTION = """## `flashlearn.attention`
+
+A batch of texts of different lengths, padded to the longest or packed one after another. For windows, caps,
+ALiBi and short problems, see [the table](docs/attention.md#how-fast).
 """
 
 TITLES = {
@@ -39,13 +45,22 @@ def page(pictures: Pictures) -> str:
     """The page in Markdown: every record, the newest first."""
     found = [load(path) for path in sorted(Path(SHIPPED).glob("*.json"))]
     newest_first = sorted(found, key=lambda record: record.made, reverse=True)
-    return "\n\n".join([INTRODUCTION, *(_section(record, pictures) for record in newest_first)])
+    sections = (_section(record, pictures) for record in newest_first)
+    return "\n\n".join([INTRODUCTION, *sections, *_attention(pictures)])
 
 
 def newest(pictures: Pictures, name: str) -> str:
     """One picture of the newest record, as HTML, and what it says."""
     record = max((load(path) for path in Path(SHIPPED).glob("*.json")), key=lambda record: record.made)
     return shown(plots.every(record)[name], pictures, "_static/pictures/")
+
+
+def _attention(pictures: Pictures) -> list[str]:
+    """Packed sequences against padded ones, and where the table of `flashlearn.attention` is."""
+    if not attention_page.RECORD.exists():
+        return []
+    picture = attention_page.padding(*attention_speed.load(attention_page.RECORD))
+    return [ATTENTION, _raw(shown(picture, pictures, "_static/pictures/"))]
 
 
 def _section(record: Record, pictures: Pictures) -> str:

@@ -27,7 +27,8 @@ from flashlearn.interpreter.memory import Memory
 from flashlearn.interpreter.observers.int32_overflow import Int32Overflows
 from flashlearn.interpreter.route import apart
 from flashlearn.interpreter.session import Session
-from flashlearn.interpreter.shadow import MIDDLE, REGION_BITS, View
+from flashlearn.interpreter.shadow import MIDDLE, REGION_BITS
+from flashlearn.interpreter.views import View
 from flashlearn.observation import Place
 
 SECONDS = 5.0

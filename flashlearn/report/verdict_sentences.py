@@ -113,12 +113,27 @@ def _symbolic_step(result: CheckResult) -> str:
 
 
 def _compare(result: CheckResult) -> str:
-    """What is left to do where nothing is known: which case to begin with."""
+    """What is left to do where nothing is known: what to look at, and which case to begin with."""
     failing = [o for o in result.outcomes if o.status is Status.WRONG]
-    if len(failing) < 2:
-        return NEXT_STEPS[Status.WRONG]
-    plain = min(failing, key=lambda o: (o.case.data != "normal", bool(o.case.layout), size(o)))
-    return f"{NEXT_STEPS[Status.WRONG]} A small case that fails: “{plain.case.name}”."
+    comparable = result.exercise.kind is Kind.TORCH or result.exercise.explained.quantities is not None
+    steps = [_apart(result) or (NEXT_STEPS[Status.WRONG] if comparable else "")]
+    if len(failing) > 1:
+        plain = min(failing, key=lambda o: (o.case.data != "normal", bool(o.case.layout), size(o)))
+        steps.append(f"A small case that fails: “{plain.case.name}”.")
+    return " ".join(filter(None, steps))
+
+
+def _apart(result: CheckResult) -> str:
+    """Which lines to look at, where some outputs are wrong and others right in every case."""
+    wrong = _wrong_outputs(result)
+    ran = [o for o in result.outcomes if o.outputs]
+    right = [name for name in result.exercise.outputs if name not in wrong]
+    compared = all({check.name for check in o.outputs} >= {*right} for o in ran)
+    if not wrong or not right or not compared or len(ran) < len(result.outcomes):
+        return ""
+    are, does = ("is" if len(right) == 1 else "are"), ("does" if len(wrong) == 1 else "do")
+    question = f"Which of your lines {does} {' and '.join(wrong)} alone depend on?"
+    return f"{' and '.join(right)} {are} right in every case. {question}"
 
 
 def _wrong_outputs(result: CheckResult) -> list[str]:

@@ -16,8 +16,8 @@ class TrafficCounter(Observer):
     """Counts requested bytes as they are asked for; the unique ones are read off the shadows at the end.
 
     `only` has the one name of each storage. A storage whose tensors have several names, at once or one launch
-    after the other, has "" there and shadows for each name: `touched` has the bytes that were loaded and those
-    that were stored, by region and name.
+    after the other, has "" there and shadows for each name: `touched` has the bytes that were loaded, and
+    those that were stored, by region and name.
     """
 
     def __init__(self) -> None:

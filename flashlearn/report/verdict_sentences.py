@@ -119,18 +119,13 @@ def _compare(result: CheckResult) -> str:
     """What is left to do where nothing is known: what to look at, and which case to begin with."""
     failing = [o for o in result.outcomes if o.status is Status.WRONG]
     if not failing:
-        return ""
+        return NEXT_STEPS[Status.WRONG]
     plain = min(failing, key=lambda o: (o.case.data != "normal", bool(o.case.layout), size(o)))
     values = attempted(result.exercise, "values to compare", _values, result, plain.case)
-    steps = [_apart(result), values or ("" if _apart(result) else _generic(result))]
+    steps = [_apart(result), values or ("" if _apart(result) else NEXT_STEPS[Status.WRONG])]
     if len(failing) > 1:
         steps.append(f"A small case that fails: “{plain.case.name}”.")
     return " ".join(filter(None, steps))
-
-
-def _generic(result: CheckResult) -> str:
-    """The advice of a formula in torch, whose every step has a value that can be printed."""
-    return NEXT_STEPS[Status.WRONG] if result.exercise.kind is Kind.TORCH else ""
 
 
 def _values(result: CheckResult, case: Case) -> str:

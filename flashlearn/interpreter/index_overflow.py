@@ -148,6 +148,10 @@ class _FarSession(Session):
     memory_type = _FarMemory
     specializes = False
 
+    def __init__(self, *arguments: Any, **named: Any) -> None:
+        super().__init__(*arguments, **named)
+        self.memory.events.remove(self.traffic)  # storages without memory have no shadows to count by
+
     def _programs(self, count: int) -> Iterable[int]:
         return sorted({0, count - 1}) if count else ()
 

@@ -32,6 +32,7 @@ from flashlearn.explaining.experiments import (
 from flashlearn.explaining.findings import SURE, VAGUE
 from flashlearn.explaining.findings.shape import Shape
 from flashlearn.explaining.formula_stages import LINE_RUNS, edit_of_crash, line_of_declared, with_line
+from flashlearn.explaining.in_some_cases import find_in_some_cases
 from flashlearn.explaining.nan_origins import nan_origin
 from flashlearn.explaining.precision_split import split_by_precision
 from flashlearn.explaining.rounded_besides import rounded_besides
@@ -207,6 +208,14 @@ REFINEMENTS = (
         _second_look,
         Role.REFINEMENT,
         budget=f"{MOST_WORK:g} accesses to memory",
+    ),
+    Stage(
+        "factor in some cases",
+        "Where nothing is known: in several failing cases an output is the right one negated, or times a "
+        "factor that has a meaning; the others show another mistake.",
+        lambda s: find_in_some_cases(s.exercise, s.wrong) if s.finding is None else None,
+        Role.REFINEMENT,
+        reruns=False,
     ),
     Stage(
         "line of a named mistake",

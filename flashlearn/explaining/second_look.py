@@ -129,7 +129,7 @@ def _misfit(search: Search, failing: Sequence[Outcome]) -> Finding | None:
 
 def _after_edit(search: Search, explain: Explain) -> Finding | None:
     """An edit with which some failing cases pass, and what is wrong with the others."""
-    if not search.repairs or not _affordable(search.outcomes):
+    if not search.repairs or not _affordable(_failing(search.outcomes)):
         return None
     partial = [one for one in search.repairs if not one.echoes]
     echoing = [one for one in search.repairs if one.echoes]
@@ -151,7 +151,9 @@ def _after_one(search: Search, repair: PartialRepair, explain: Explain) -> Findi
     if repair.edit.kind is FIXED_SIZE:
         return None  # a larger tile may avoid a mistake in the loop
     repaired, failing = Repaired(search.answer, ((repair.section, text),)), _failing(search.outcomes)
-    right = [o for o in search.outcomes if o.status is Status.PASS and o.mode == "observed"]
+    right = _cheapest(
+        [o for o in search.outcomes if o.status is Status.PASS and o.mode == "observed"], failing
+    )
     after = _run_again(search, repaired, (*failing, *right))
     passing = [o for o in after[: len(failing)] if o.status is Status.PASS]
     if _failing(after[len(failing) :]) or any(o.status is not Status.WRONG for o in _failing(after)):
@@ -164,7 +166,7 @@ def _after_one(search: Search, repair: PartialRepair, explain: Explain) -> Findi
     if (
         not repair.outputs
         and not repair.echoes
-        and len(passing) < (1 if stopped else max(2, MIN_SHARE * len(failing)))
+        and len(passing) < (1 if stopped else _enough(repair, failing))
     ):
         return None
     first = edit_finding(passing, section, repair.edit, *repair.outputs)
@@ -183,6 +185,13 @@ def _after_one(search: Search, repair: PartialRepair, explain: Explain) -> Findi
     if few and not alone and isinstance(found.parts[1].kind, Rule):
         return None  # what is seen in the others may be what the edit has done
     return found
+
+
+def _enough(repair: PartialRepair, failing: Sequence[Outcome]) -> float:
+    """How many failing cases must pass. Of two, one is enough, unless the edit is soon right."""
+    if len(failing) == 2 and not repair.edit.kind.by_chance and not repair.edit.kind.mixes_names:
+        return 1
+    return max(2, MIN_SHARE * len(failing))
 
 
 def _spoils(before: Outcome, after: Outcome) -> bool:
@@ -217,6 +226,17 @@ def _combined(search: Search, first: Finding, after: Sequence[Outcome], second: 
 
 def _affordable(outcomes: Sequence[Outcome]) -> bool:
     return sum(map(cost, outcomes)) <= MOST_WORK
+
+
+def _cheapest(right: Sequence[Outcome], failing: Sequence[Outcome]) -> list[Outcome]:
+    """The cases that pass, or as many of the smallest as can be run again besides those that fail."""
+    left, chosen = MOST_WORK - sum(map(cost, failing)), []
+    for outcome in sorted(right, key=cost):
+        left -= cost(outcome)
+        if left < 0:
+            break
+        chosen.append(outcome)
+    return chosen
 
 
 def _run_again(search: Search, repaired: Repaired, outcomes: Sequence[Outcome]) -> list[Outcome]:

@@ -216,7 +216,9 @@ def with_edit(search: Search) -> Finding | None:
     nan = finding is not None and isinstance(finding.kind, NanOrigin)
     line, misplaced = _line(finding), _misplaced(finding)
     exercise, answer, outcomes = search.exercise, search.answer, search.outcomes
-    edit = find_edit(exercise, answer, outcomes, line, misplaced, nan, search.repairs)
+    located = finding is not None and finding.kind.locates and finding.place is not None
+    case = finding.kind.facts.get("case", "") if located else ""
+    edit = find_edit(exercise, answer, outcomes, line, misplaced, nan, search.repairs, case=case)
     return combined(finding, edit) if edit is not None else None
 
 

@@ -15,10 +15,9 @@ import torch
 from flashlearn.interpreter.cautions import CautionLog
 from flashlearn.interpreter.descriptors import DescriptorHandle
 from flashlearn.interpreter.learner_code import Program, find_place
-from flashlearn.interpreter.shadow import REGION_BITS, Region, View
+from flashlearn.interpreter.shadow import REGION_BITS, Region
+from flashlearn.interpreter.views import RAW_POINTER_NAME, View
 from flashlearn.observation import Place
-
-RAW_POINTER_NAME = "a tensor kept as a pointer"
 
 
 class Access:

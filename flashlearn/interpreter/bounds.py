@@ -9,8 +9,9 @@ from flashlearn.interpreter.errors import OutOfBounds
 from flashlearn.interpreter.learner_code import Program
 from flashlearn.interpreter.outside.access import Cause, OutsideAccess
 from flashlearn.interpreter.outside.causes import cause_of
-from flashlearn.interpreter.shadow import REGION_BITS, Region, View
+from flashlearn.interpreter.shadow import REGION_BITS, Region
 from flashlearn.interpreter.stride_mismatch import Reason, intended_index, reason
+from flashlearn.interpreter.views import View
 
 VERBS = {"load": "reads", "store": "writes", "atomic": "updates"}
 
@@ -50,8 +51,8 @@ def out_of_bounds(
         )
     elif misaligned:
         sentence = (
-            f"{program} {verb} {region.views[0].name} at a byte offset that is not a multiple of "
-            f"{access.itemsize}: the pointer's element type and the tensor's do not match."
+            f"{program} {verb} {_nearest(region, int(offset[0])).name} at a byte offset that is not a "
+            f"multiple of {access.itemsize}: the pointer's element type and the tensor's do not match."
         )
     else:
         bad = (offset < region.low) | (offset + access.itemsize > region.high)

@@ -27,7 +27,8 @@ from flashlearn.interpreter.memory import Memory
 from flashlearn.interpreter.observers.int32_overflow import Int32Overflows
 from flashlearn.interpreter.route import apart
 from flashlearn.interpreter.session import Session
-from flashlearn.interpreter.shadow import MIDDLE, REGION_BITS, View
+from flashlearn.interpreter.shadow import MIDDLE, REGION_BITS
+from flashlearn.interpreter.views import View
 from flashlearn.observation import Place
 
 SECONDS = 5.0
@@ -146,6 +147,10 @@ class _FarSession(Session):
     devices = ("meta", "cpu")
     memory_type = _FarMemory
     specializes = False
+
+    def __init__(self, *arguments: Any, **named: Any) -> None:
+        super().__init__(*arguments, **named)
+        self.memory.events.remove(self.traffic)  # storages without memory have no shadows to count by
 
     def _programs(self, count: int) -> Iterable[int]:
         return sorted({0, count - 1}) if count else ()

@@ -7,53 +7,14 @@ address that a kernel computes is ever a real one.
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass
-
 import numpy as np
 import torch
 from numpy.lib.stride_tricks import as_strided
 
+from flashlearn.interpreter.views import View, holders
+
 REGION_BITS = 48
 MIDDLE = 1 << (REGION_BITS - 1)  # a region's first byte lies here, so that negative offsets stay inside
-
-
-@dataclass(frozen=True)
-class View:
-    """A tensor as it was passed: parameter name, and its window onto the storage (in elements)."""
-
-    name: str
-    shape: tuple[int, ...]
-    strides: tuple[int, ...]
-    offset: int
-    itemsize: int
-
-    @property
-    def dense(self) -> bool:
-        """True if the view's elements fill one interval of memory, in whatever order."""
-        numel = math.prod(self.shape)
-        span = 1 + sum((n - 1) * s for n, s in zip(self.shape, self.strides, strict=True)) if numel else 0
-        return numel == span
-
-    def interval(self) -> tuple[int, int]:
-        """First byte and the byte after the last, relative to the storage."""
-        if 0 in self.shape:
-            return self.offset * self.itemsize, self.offset * self.itemsize
-        reach = sum((n - 1) * s for n, s in zip(self.shape, self.strides, strict=True))
-        return self.offset * self.itemsize, (self.offset + reach + 1) * self.itemsize
-
-    def coordinates(self, byte: int) -> tuple[int, ...]:
-        """Index of the element at `byte` as the tensor's strides see it; may lie outside the shape."""
-        left = byte // self.itemsize - self.offset
-        order = sorted(range(len(self.shape)), key=lambda d: -self.strides[d])
-        index = [0] * len(self.shape)
-        for place, d in enumerate(order):
-            stride = max(self.strides[d], 1)
-            index[d] = left // stride
-            if place > 0 and self.strides[d] == 0:
-                index[d] = 0
-            left -= index[d] * stride
-        return tuple(index)
 
 
 class Region:
@@ -135,6 +96,14 @@ class Region:
         """The storage as items of a NumPy dtype."""
         whole = self.nbytes // dtype.itemsize * dtype.itemsize
         return self.memory[:whole].view(dtype)
+
+    def views_of(self, index: np.ndarray, itemsize: int) -> list[View]:
+        """The tensors of the launch that have these elements: of parts of a buffer, those that are meant."""
+        return self.views if len(self.views) == 1 else holders(self.views, index, itemsize)
+
+    def view_at(self, byte: int) -> View:
+        """The tensor that has the element at this byte."""
+        return self.views_of(np.array([byte]), 1)[0]
 
     def note_read(self, index: np.ndarray, segment: int, program_start: int) -> None:
         """Remember a read; the shadows are brought up to date only when a program writes, or at the end."""

@@ -66,7 +66,7 @@ class SpinWaits(Observer):
         return self._spins >= SPIN_LIMIT and self._postponed_in_a_row < len(self.queue)
 
     def _needs_gpu(self, access: Access) -> NeedsGpu:
-        view = access.region.views[0]
+        view = access.region.views_of(access.index, access.itemsize)[0]
         at = ", ".join(str(i) for i in view.coordinates(int(access.index[0]) * access.itemsize))
         return NeedsGpu(
             f"Program ({', '.join(str(i) for i in self.space.program)}) waits until another one changes "

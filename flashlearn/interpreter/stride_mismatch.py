@@ -17,7 +17,7 @@ from itertools import permutations
 
 import numpy as np
 
-from flashlearn.interpreter.shadow import View
+from flashlearn.interpreter.views import View
 
 Reason = tuple[tuple, str]
 """What a fault is marked with, ("steps", the tile's, the view's) or ("exchanged",), and a sentence."""

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import re
 import textwrap
 
-from flashlearn.exercise import Kind
+from flashlearn.exercise import Case, Kind
 from flashlearn.explaining.contrast import contrast
 from flashlearn.explaining.matching import size
 from flashlearn.explaining.stage import attempted
@@ -13,7 +14,9 @@ from flashlearn.outcome import Status
 from flashlearn.report.data import CheckResult
 from flashlearn.report.units import plural
 
-LONGEST_SENTENCE = 480
+LONGEST_SENTENCE, LONGEST_NAME = 480, 2
+LOG2_E = 1 / math.log(2)
+SUM = re.compile(r"so far|the (?:sum|maximum|mean) ")
 ERROR = re.compile(r"\w+ (?:is|are) off by up to |\w+ is less accurate than it should be: ")
 
 SENTENCES = {
@@ -113,12 +116,46 @@ def _symbolic_step(result: CheckResult) -> str:
 
 
 def _compare(result: CheckResult) -> str:
-    """What is left to do where nothing is known: which case to begin with."""
+    """What is left to do where nothing is known: what to look at, and which case to begin with."""
     failing = [o for o in result.outcomes if o.status is Status.WRONG]
-    if len(failing) < 2:
+    if not failing:
         return NEXT_STEPS[Status.WRONG]
     plain = min(failing, key=lambda o: (o.case.data != "normal", bool(o.case.layout), size(o)))
-    return f"{NEXT_STEPS[Status.WRONG]} A small case that fails: “{plain.case.name}”."
+    values = attempted(result.exercise, "values to compare", _values, result, plain.case)
+    steps = [_apart(result), values or ("" if _apart(result) else NEXT_STEPS[Status.WRONG])]
+    if len(failing) > 1:
+        steps.append(f"A small case that fails: “{plain.case.name}”.")
+    return " ".join(filter(None, steps))
+
+
+def _values(result: CheckResult, case: Case) -> str:
+    """Which values of a kernel's tiles to compare with the formula's, in their order."""
+    quantities = result.exercise.explained.quantities
+    made = quantities(result.exercise.inputs(case, case.generator())) if quantities is not None else None
+    steps = {
+        one.name: one
+        for one in (made.known if made is not None else ())
+        if one.kind == "step" and len(one.name) <= LONGEST_NAME and not SUM.search(one.words)
+    }
+    listed = [f"{one.name} = {one.words}" for one in steps.values() if one.words != one.name]
+    if not listed:
+        return ""
+    scaled = [name for name, one in steps.items() if any(math.isclose(f, LOG2_E) for f in one.factors)]
+    also = f" With exp2, {' and '.join(scaled)} may be log2 e times as large." if scaled else ""
+    return f"Compare the values of a tile with the formula's, in this order: {'; '.join(listed)}.{also}"
+
+
+def _apart(result: CheckResult) -> str:
+    """Which lines to look at, where some outputs are wrong and others right in every case."""
+    wrong = _wrong_outputs(result)
+    ran = [o for o in result.outcomes if o.outputs]
+    right = [name for name in result.exercise.outputs if name not in wrong]
+    compared = all({check.name for check in o.outputs} >= {*right} for o in ran)
+    if not wrong or not right or not compared or len(ran) < len(result.outcomes):
+        return ""
+    are, does = ("is" if len(right) == 1 else "are"), ("does" if len(wrong) == 1 else "do")
+    question = f"Which of your lines {does} {' and '.join(wrong)} alone depend on?"
+    return f"{' and '.join(right)} {are} right in every case. {question}"
 
 
 def _wrong_outputs(result: CheckResult) -> list[str]:

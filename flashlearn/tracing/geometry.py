@@ -11,8 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from flashlearn.interpreter.observers.access_recorder import coordinates, real_dimensions
-from flashlearn.interpreter.shadow import View
+from flashlearn.interpreter.views import View, coordinates, real_dimensions
 
 Range = tuple[int, int]
 """First index and one past the last."""

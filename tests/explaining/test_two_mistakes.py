@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import functools
+import math
+from dataclasses import replace
 
 import pytest
 import torch
@@ -11,6 +13,7 @@ from flashlearn.exercise import Case
 from flashlearn.explaining import diagnose, predictions
 from flashlearn.explaining.edits.echoes import Echoes
 from flashlearn.explaining.explanations import _of_other_outputs
+from flashlearn.explaining.in_some_cases import find_in_some_cases
 from flashlearn.explaining.mistake_pairs import _nearest_first
 from flashlearn.explaining.predictions import Candidate, Predictions
 from flashlearn.judging.cases import run
@@ -154,3 +157,26 @@ def test_an_output_that_is_right_in_the_smallest_cases_is_asked_about_where_it_i
     one, two, three = failing("one", "dq"), failing("two", "dq", "dk"), failing("three", "dk")
     assert _of_other_outputs([one, two, three], [one]) == [two]
     assert _of_other_outputs([one, two, three], [one, two]) == []
+
+
+def times(factors):
+    """Wrong cases whose output is the right one times a factor for each of them."""
+    right = torch.linspace(1.0, 2.0, 20)
+    made = []
+    for number, factor in enumerate(factors):
+        got = right * torch.tensor(factor).expand(20)
+        check = OutputCheck("lse", False, 1.0, 1e-6, got=got, expected=right.double())
+        case = Case(f"case {number}", sizes={"N": 20}, seed=number)
+        made.append(Outcome(case, Status.WRONG, outputs=(check,)))
+    return replace(find("online_logsumexp"), inputs=lambda case, generator: {"x": right}), made
+
+
+def test_a_factor_that_some_cases_show_is_told_with_their_number():
+    told = find_in_some_cases(*times([math.log2(math.e)] * 4 + [float("nan")]))
+    assert told.sentence.startswith("In 4 of the 5 failing cases, lse is log2 e = 1.443 times the right")
+    assert "The numbers of the other case are different" in told.sentence
+
+
+def test_a_factor_without_a_meaning_or_of_one_case_alone_is_not_told():
+    assert find_in_some_cases(*times([1.37, 0.77, float("nan")])) is None
+    assert find_in_some_cases(*times([math.log2(math.e), 0.77, float("nan")])) is None

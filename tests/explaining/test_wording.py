@@ -22,7 +22,7 @@ from flashlearn.explaining.findings.shape import Shape
 from flashlearn.explaining.findings.zero_sign_constants import ConstantFactor, Meaning
 from flashlearn.explaining.scope import scope_of
 from flashlearn.interpreter.bounds import _where
-from flashlearn.interpreter.shadow import View
+from flashlearn.interpreter.views import View
 from flashlearn.judging.return_values import mismatch_sentence
 from flashlearn.lessons import find
 from flashlearn.outcome import Finding, Misfit, Outcome, OutputCheck, Status

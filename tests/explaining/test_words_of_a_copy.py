@@ -30,7 +30,7 @@ def test_the_line_of_a_nan_is_quoted_where_the_report_shows_another_one():
 
 def test_what_was_seen_in_a_copy_is_not_said_of_the_answer():
     seen = Finding(AfterRepair(2, 3, 3, (EDIT, Finding(Zero("ids"), fits=1, of=1))), EDIT.place, 3, 3)
-    assert "(2) With (1) fixed: Every element of ids is 0." in seen.sentence
+    assert "(2) With (1) fixed, in the case that still fails: Every element of ids is 0." in seen.sentence
     declared = Finding(Declared("Alpha is missing.", "", None, ("alpha",)), fits=1, of=1)
     named = Finding(AfterRepair(2, 3, 3, (EDIT, declared)), EDIT.place, 3, 3)
     assert "(2) Alpha is missing." in named.sentence

@@ -18,9 +18,10 @@ import torch
 
 from flashlearn.exercise import Exercise
 from flashlearn.explaining.divergence.facts import finding_of
+from flashlearn.explaining.divergence.pairs import two_departures
 from flashlearn.explaining.divergence.replay import Replay, Work
 from flashlearn.explaining.divergence.search import Departure, first_departure
-from flashlearn.explaining.findings.first_divergence import FirstDivergence
+from flashlearn.explaining.findings.first_divergence import FirstDivergence, TwoDivergences
 from flashlearn.outcome import Finding, Outcome, Status
 from flashlearn.running.answer import Answer, answering
 
@@ -51,7 +52,17 @@ def first_divergence(
                 function = found.reading.event.site.function
                 return Finding(replace(finding.kind, function=function), None)
             return finding
+        both = two_departures(replay, quantities)
+        if both is not None:
+            parts = tuple(finding_of(one, quantities, replay) for one in both)
+            if all(isinstance(part.kind, FirstDivergence) for part in parts):
+                return Finding(TwoDivergences(tuple(map(_alone, parts))), parts[0].place)
     return None
+
+
+def _alone(part: Finding) -> Finding:
+    """One of two: that all was right in an earlier tile need not be so, since the other is wrong as well."""
+    return replace(part, kind=replace(part.kind, before=None))
 
 
 def masked_later(departed: Finding) -> bool:

@@ -57,12 +57,12 @@ def _search(replay: Replay, quantities: Quantities, instead: Instead, steps: int
                 more = {**instead, **put_right(candidate.reading.event.site, goal, readings)}
                 tried = replay.record(more)
                 if tried is not None and tried[1]:
-                    return _departure(candidate, goal, trials)
+                    return departure(candidate, goal, trials)
     first = next((c for c in found if c.kind == "departs"), None)
     if first is None or not first.expected:
         return None
-    if (departure := _of_multiple(first, trials)) is not None:
-        return departure
+    if (multiple := _of_multiple(first, trials)) is not None:
+        return multiple
     if not first.before or steps == 1:
         return None
     goal = first.expected[0]
@@ -70,10 +70,10 @@ def _search(replay: Replay, quantities: Quantities, instead: Instead, steps: int
         return None
     more = {**instead, **put_right(first.reading.event.site, goal, readings)}
     later = _search(replay, quantities, more, steps - 1)
-    return _departure(first, goal, trials) if later is not None else None
+    return departure(first, goal, trials) if later is not None else None
 
 
-def _departure(candidate: Candidate, goal: Goal, trials: Trials) -> Departure | None:
+def departure(candidate: Candidate, goal: Goal, trials: Trials) -> Departure | None:
     """The departure where the statement first makes something else; None if what it read is not known."""
     readings = trials.readings
     reading = next((r for r in readings.values() if _departs_at(r, candidate, goal)), None)

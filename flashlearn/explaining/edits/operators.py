@@ -6,7 +6,7 @@ import ast
 import re
 from collections.abc import Iterator
 
-from flashlearn.explaining.edits.edit import Edit, SourceText, bracketed, edit_kind, names_in
+from flashlearn.explaining.edits.edit import Edit, SourceText, bracketed, edit_kind, name_of, names_in
 from flashlearn.explaining.edits.name_families import NameFamilies
 from flashlearn.explaining.edits.rounding import round_up_edit, rounded_down_edits, rounds_up
 
@@ -45,6 +45,11 @@ MISSING_EXPONENTIAL = edit_kind(
     "missing exponential",
     question="Is this used as an exponent, or as its exponential?",
 )
+EXPONENTIALS_APART = edit_kind(
+    "exponentials apart",
+    question="For which numbers does one of these exponentials overflow, or become 0, though their product "
+    "is an ordinary number?",
+)
 TILES_TO_ELEMENTS = edit_kind(
     "tiles to elements", question="Is this a number of tiles, or of elements?", moves_access=True
 )
@@ -74,6 +79,7 @@ def operation_edits(text: SourceText, node: ast.BinOp, known: NameFamilies, kern
         yield text.edit(REDUNDANT_OPERAND, node, right)
     if not names_in(node) & {*known.pointers, *known.strides}:
         yield from _bracket_edits(text, node)
+    yield from _joined_exponentials(text, node)
     if kernel and isinstance(node.op, ast.Add):
         yield from _contiguous_lanes(text, node)
     if kernel and isinstance(node.op, ast.Sub) and not INDEX.search(left):
@@ -87,6 +93,29 @@ def operation_edits(text: SourceText, node: ast.BinOp, known: NameFamilies, kern
         else:
             yield round_up_edit(text, node, kernel)
         yield text.edit(TILES_TO_ELEMENTS, node, f"({left} {old} {right} * {right})")
+
+
+def _joined_exponentials(text: SourceText, node: ast.BinOp) -> Iterator[Edit]:
+    """One exponential of a sum, where two are multiplied, or of a difference, where one divides."""
+    left, right = (_exponential(text, side) for side in (node.left, node.right))
+    if left is None or right is None or left[0] != right[0] or not isinstance(node.op, ast.Mult | ast.Div):
+        return
+    (function, minus, first), (_, other_minus, second) = left, right
+    sign = "-" if other_minus is isinstance(node.op, ast.Mult) else "+"
+    yield text.edit(EXPONENTIALS_APART, node, f"{function}({'-' * minus}{first} {sign} {second})")
+
+
+def _exponential(text: SourceText, node: ast.AST) -> tuple[str, bool, str] | None:
+    """An exponential's function, whether its exponent has a minus, and the exponent without; or None."""
+    if isinstance(node, ast.Subscript):
+        inner = _exponential(text, node.value)
+        return inner and (*inner[:2], inner[2] + text.of(node)[len(text.of(node.value)) :])
+    if not isinstance(node, ast.Call) or name_of(node) not in ("exp", "exp2") or len(node.args) != 1:
+        return None
+    (exponent,) = node.args
+    minus = isinstance(exponent, ast.UnaryOp) and isinstance(exponent.op, ast.USub)
+    exponent = exponent.operand if minus else exponent
+    return text.of(node.func), minus, bracketed(exponent, text.of(exponent))
 
 
 def unsigned_edit(text: SourceText, node: ast.UnaryOp) -> Edit:

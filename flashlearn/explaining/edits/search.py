@@ -66,6 +66,7 @@ def find_edit(
     kept: list[PartialRepair] | None = None,
     explained: Iterable[str] = (),
     runs: int | None = None,
+    case: str = "",
 ) -> Finding | None:
     """The finding that one edit of the answer's text makes every wrong case right, or one for each output.
 
@@ -74,7 +75,8 @@ def find_edit(
     comes from an operation in the line, whose operands another line may have made wrong. Where some outputs
     are `explained`, an edit that makes all others right is enough. None if nothing was found, if
     finding the line is the exercise, and if outputs cannot be compared. Then edits that repair a part are
-    added to `kept`. Of a formula at most so many `runs` are made, if that is given.
+    added to `kept`. Of a formula at most so many `runs` are made, if that is given. `case` is tried first:
+    where another mistake shows in other cases alone, an edit of its mistake repairs that one.
     """
     unsolved, sections = exercise.explained.unsolved, answer.sections()
     if not sections or (unsolved is not None and unsolved(answer)):
@@ -82,6 +84,7 @@ def find_edit(
     trial = trial_of(exercise, answer, outcomes)
     if not trial.wrong:
         return None
+    trial.wrong.sort(key=lambda outcome: outcome.case.name != case)
     trial.left = trial.left if runs is None else runs * getattr(trial, "run_work", 1)
     repairs: dict[frozenset[str], list[tuple[int, Edit]]] = {}
     everything = frozenset(trial.bad)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from flashlearn.explaining.findings.rule import labelled
 from flashlearn.outcome import Finding, FindingKind, Wording
 
 Tile = tuple[int, ...]
@@ -195,6 +196,26 @@ class DepartureAndPlace(FindingKind):
         """One after the other."""
         departure, place = self.parts
         return Wording(f"{departure.sentence} {place.sentence}", departure.next_step)
+
+
+@dataclass(frozen=True)
+class TwoDivergences(FindingKind):
+    """Two statements that depart, neither because of the other: with both values right, all outputs are."""
+
+    name = "two divergences"
+    called = ("first divergence",)
+    locates = True
+    knows_lines = True
+
+    parts: tuple[Finding, ...]
+
+    def wording(self) -> Wording:
+        """One after the other."""
+        first, second = self.parts
+        return Wording(
+            f"There are two mistakes. (1) {first.sentence} (2) {second.sentence}",
+            labelled(("1", first.next_step), ("2", second.next_step)),
+        )
 
 
 def listed(names: tuple[str, ...], made: str = "") -> str:

@@ -92,16 +92,38 @@ class NotCompared(FindingKind):
 
 @dataclass(frozen=True)
 class Swapped(FindingKind):
-    """Two outputs in each other's place."""
+    """Two outputs in each other's place; those in `transposed` are transposed as well.
+
+    With `wrong`, one of the two, that one is none of the right results: the other is in its place.
+    """
 
     name = "swapped"
 
     outputs: tuple[str, str]
+    transposed: tuple[str, ...] = ()
+    wrong: str = ""
 
     def wording(self) -> Wording:
-        """Which two."""
+        """Which two, and what else is wrong with them."""
         a, b = self.outputs
-        return Wording(f"{a} and {b} are swapped.", f"Return {a}, {b} in this order.")
+        order = f"Return {a}, {b} in this order."
+        if self.wrong:
+            found = b if self.wrong == a else a
+            turned = ", transposed" if self.transposed else ""
+            return Wording(
+                f"There are two mistakes. (1) What you return as {self.wrong} is the right {found}{turned}. "
+                f"(2) What you return as {found} is neither of the two.",
+                f"(1) {order} (2) Compare your {self.wrong} with its formula, term by term.",
+            )
+        if not self.transposed:
+            return Wording(f"{a} and {b} are swapped.", order)
+        turned = " and ".join(self.transposed)
+        are = "is" if len(self.transposed) == 1 else "are"
+        return Wording(
+            f"There are two mistakes. (1) {a} and {b} are swapped: what you return as {a} belongs in the "
+            f"place of {b}. (2) {turned} {are} transposed.",
+            f"(1) {order} (2) Which index of {turned} numbers the rows?",
+        )
 
 
 @dataclass(frozen=True)

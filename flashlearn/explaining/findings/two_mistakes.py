@@ -11,7 +11,7 @@ from flashlearn.explaining.findings.declared import Declared, in_part, where
 from flashlearn.explaining.findings.edits import DeclaredInLine, OneEdit
 from flashlearn.explaining.findings.nan_origin import sentence_away_from
 from flashlearn.explaining.findings.outputs import EachOutput
-from flashlearn.explaining.findings.rule import joined, labelled
+from flashlearn.explaining.findings.rule import Rule, joined, labelled
 from flashlearn.explaining.scope import Scope
 from flashlearn.outcome import Finding, FindingKind, Wording
 
@@ -158,11 +158,19 @@ class AfterRepair(FindingKind):
         order = "There are two mistakes; the second was found in a copy with the first one fixed."
         if inner != other.sentence:
             order = "There are several mistakes; all but the first were found in a copy with that one fixed."
-        both = f"{order} (1) {seen} (2) {as_part(_in_the_copy(other))}"
+        both = f"{order} (1) {seen} (2) {as_part(self._in_the_copy(other))}"
         if self.explained in (0, self.failing):
             return Wording(both, steps_of((question, step)))
         known = f"Together they explain at least {some_of(self.explained, self.failing, 'failing case')}."
         return Wording(joined(both, known), again(steps_of((question, step))))
+
+    def _in_the_copy(self, finding: Finding) -> str:
+        """What is said of a copy with the first mistake fixed: a rule speaks of the cases that fail there."""
+        left = self.failing - self.repaired
+        if not isinstance(finding.kind, Rule) or not 0 < left < self.failing:
+            return _in_the_copy(finding)
+        cases = "in the case that still fails" if left == 1 else f"in the {left} cases that still fail"
+        return f"With (1) fixed, {cases}: {finding.sentence}"
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import torch
 
-from flashlearn.interpreter.address_space import RAW_POINTER_NAME, Access
+from flashlearn.interpreter.address_space import Access
 from flashlearn.interpreter.learner_code import Program, find_place
 from flashlearn.interpreter.observer import LaunchStart, Observer
-from flashlearn.interpreter.shadow import REGION_BITS, Region, View
+from flashlearn.interpreter.shadow import REGION_BITS, Region
+from flashlearn.interpreter.views import View, holders
 from flashlearn.observation import Place
 
 if TYPE_CHECKING:
@@ -173,7 +174,8 @@ class AccessRecorder(Observer):
         views = region.views if region is not None else self._views_pointed_at(access)
         if not views:
             return
-        names, view = _names(views, index, access.itemsize)
+        held = holders(views, index, access.itemsize)
+        names, view = tuple(view.name for view in held), held[0]
         verb = VERBS[access.kind]
         launch.tallies.of(names, verb).add(region, index, access.itemsize, masked)
         new = run.tallies.of(names, verb).add(region, index, access.itemsize, masked)
@@ -212,40 +214,6 @@ def find_program(program: int | Sequence[int] | None, grid: Program) -> Program 
     else:
         index = (*program, 0, 0, 0)[:3] if len(program) <= 3 else (-1, -1, -1)
     return index if all(0 <= i < size for i, size in zip(index, grid, strict=True)) else None
-
-
-def _names(views: list[View], index: np.ndarray, itemsize: int) -> tuple[tuple[str, ...], View]:
-    """The parameter that an access went through: tensors that share memory differ in their elements.
-
-    Where several hold all the elements, all of them are named; not so a tensor that was
-    only asked for its address, as a launcher does that looks at its alignment.
-    """
-    views = [view for view in views if view.name != RAW_POINTER_NAME] or views
-    if len(views) == 1:
-        return (views[0].name,), views[0]
-    holders = [view for view in views if coordinates(view, index, itemsize) is not None] or views
-    return tuple(view.name for view in holders), holders[0]
-
-
-def coordinates(view: View, index: np.ndarray, itemsize: int) -> np.ndarray | None:
-    """Indices [dimensions, lanes] of the elements `index` (items of the storage); None if one is outside.
-
-    Dimensions of one element, or of stride 0, have index 0.
-    """
-    left = index.astype(np.int64) * itemsize // view.itemsize - view.offset
-    found = np.zeros((len(view.shape), left.size), np.int64)
-    for d in real_dimensions(view):
-        found[d] = left // view.strides[d]
-        left = left - found[d] * view.strides[d]
-    sizes = np.array(view.shape, np.int64)[:, None]
-    inside = not left.any() and bool(((found >= 0) & (found < sizes)).all())
-    return found if inside else None
-
-
-def real_dimensions(view: View) -> list[int]:
-    """Dimensions along which an address moves, the largest stride first."""
-    moving = [d for d, size in enumerate(view.shape) if size > 1 and view.strides[d] > 0]
-    return sorted(moving, key=lambda d: -view.strides[d])
 
 
 RECORDS = (AccessRecorder, Recording, LaunchRecord, ProgramRecord, AccessRecord, Tally)

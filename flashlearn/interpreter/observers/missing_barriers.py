@@ -54,7 +54,7 @@ class MissingBarriers(Observer):
             if np.array_equal(addresses, access.addresses):
                 return  # each lane loads what it stored, and the layouts are those of one shape
             if np.isin(access.index, index).any():
-                name = access.region.views[0].name
+                name = access.region.views_of(access.index, access.itemsize)[0].name
                 sentence = (
                     f"The program loads elements of {name} that other lanes of it have stored since the last "
                     "barrier. On a GPU these lanes are other threads, and the load may run before their "

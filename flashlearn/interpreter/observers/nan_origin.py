@@ -151,6 +151,8 @@ class NanTracker(Observer):
                 data.view(whole)[where] = whole(nan | (number << shift))
 
     def _tensor(self, access: Access) -> str:
+        if access.region is not None:
+            return access.region.views_of(access.index, access.itemsize)[0].name
         flat = access.addresses.ravel()
         region = self.space.regions.get(int(flat[0]) >> REGION_BITS) if flat.size else None
         return region.views[0].name if region is not None and region.views else ""

@@ -227,7 +227,7 @@ def _other(other: Program, me: Program) -> str:
 
 def element(region: Region, byte: int) -> str:
     """The element at a byte of a storage, as the tensor that was passed has it: "y_ptr[3, 0]"."""
-    view = region.views[0]
+    view = region.view_at(byte)
     return f"{view.name}[{', '.join(str(i) for i in view.coordinates(byte))}]"
 
 

@@ -22,7 +22,7 @@ class UndefinedLanes(Observer):
     def before_load(self, access: Access) -> None:
         if access.has_other or not access.partial or access.dtype not in FLOATS:
             return
-        tensor = access.region.views[0].name
+        tensor = access.region.views_of(access.index, access.itemsize)[0].name
         if all(name != tensor for name, _ in self.loads):
             self.loads.append((tensor, self.space.place()))
 
@@ -59,11 +59,13 @@ class UninitializedMemory(Observer):
             access.region.unwritten[access.units] = False
 
     def _caution(self, access: Access, unit: int) -> None:
-        name = access.region.views[0].name
-        at = ", ".join(str(i) for i in access.region.views[0].coordinates(unit * access.region.unit))
+        region = access.region
+        view = region.view_at(unit * region.unit)
+        name, at = view.name, ", ".join(str(i) for i in view.coordinates(unit * region.unit))
+        allocated = name if len(region.views) == 1 else f"the memory of {name}"
         sentence = (
             f"The kernel {VERBS[access.kind]} {name}[{at}], where nothing was written yet: the launcher "
-            f"allocated {name} with torch.empty, which leaves whatever was in that memory before. Use "
+            f"allocated {allocated} with torch.empty, which leaves whatever was in that memory before. Use "
             "torch.zeros, or write before you read."
         )
         self.space.cautions.add(UNINITIALISED, sentence, self.space.place())

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from flashlearn.interpreter.learner_code import Program
-from flashlearn.interpreter.shadow import Region, View
+from flashlearn.interpreter.shadow import Region
+from flashlearn.interpreter.views import View
 
 
 @dataclass(frozen=True)

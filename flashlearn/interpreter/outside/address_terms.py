@@ -20,7 +20,8 @@ from flashlearn.interpreter.outside.kernel_source import (
     passed_on,
     reshaped,
 )
-from flashlearn.interpreter.shadow import Region, View
+from flashlearn.interpreter.shadow import Region
+from flashlearn.interpreter.views import View
 
 DEEPEST = 12
 

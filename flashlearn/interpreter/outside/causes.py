@@ -14,7 +14,7 @@ from flashlearn.interpreter.outside.address_terms import taken_apart
 from flashlearn.interpreter.outside.index_causes import cause_of_indices
 from flashlearn.interpreter.outside.indices import Index, Part, indices_of, merged_size, parts_of
 from flashlearn.interpreter.outside.kernel_source import Scope, running_scope
-from flashlearn.interpreter.shadow import View
+from flashlearn.interpreter.views import View
 
 
 def cause_of(access: OutsideAccess) -> Cause | None:

@@ -12,7 +12,7 @@ from flashlearn.interpreter.outside.access import Cause, OutsideAccess
 from flashlearn.interpreter.outside.conditions import Condition, Precedence, Unclear, conditions_of
 from flashlearn.interpreter.outside.indices import Index, bare
 from flashlearn.interpreter.outside.kernel_source import Scope, called
-from flashlearn.interpreter.shadow import View
+from flashlearn.interpreter.views import View
 
 
 def cause_of_indices(

@@ -12,7 +12,7 @@ import numpy as np
 
 from flashlearn.interpreter.outside.address_terms import Term, summands
 from flashlearn.interpreter.outside.kernel_source import called
-from flashlearn.interpreter.shadow import View
+from flashlearn.interpreter.views import View
 
 MOST_CHOICES = 2000
 DEEPEST = 3

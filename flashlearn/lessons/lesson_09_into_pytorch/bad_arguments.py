@@ -47,6 +47,7 @@ def misfits() -> tuple[BadArguments, ...]:
     whole, double = _zeros(dtype=torch.int32), _zeros(dtype=torch.float64)
     far, flat, short = _zeros(device="meta"), _zeros(2, 16, 16), _zeros(1, 2, 12, 16)
     wide, more, fewer = _zeros(1, 2, 16, 32), _zeros(1, 3, 16, 16), _zeros(1, 1, 16, 16)
+    twice = _zeros(2, 2, 16, 16)
     all_three = ("q", "k", "v")
     return (
         BadArguments(
@@ -74,9 +75,8 @@ def misfits() -> tuple[BadArguments, ...]:
         BadArguments("16 keys and 12 values", right, right, short, ("k", "v"), ("12",)),
         BadArguments("k and v of 3 heads with q of 2", right, more, more, all_three, ("3",)),
         BadArguments("k and v of 1 head with q of 2", right, fewer, fewer, all_three, ("1",)),
-        BadArguments(
-            "v of 2 batch entries, q and k of 1", right, right, _zeros(2, 2, 16, 16), ("v",), ("2",)
-        ),
+        BadArguments("v of 2 batch entries, q and k of 1", right, right, twice, ("v",), ("2",)),
+        BadArguments("k and v of 2 batch entries with q of 1", right, twice, twice, all_three, ("2",)),
     )
 
 

@@ -30,7 +30,8 @@ class Loads(Observer):
 
     def on_access(self, access: Access) -> None:
         if access.region is not None and access.kind == "load":
-            tensor = access.region.views[0].name.removesuffix("_ptr")
+            held = access.region.views_of(access.index, access.itemsize)
+            tensor = held[0].name.removesuffix("_ptr")
             self.bytes[self.kernel][tensor] += access.index.size * access.itemsize
 
 

@@ -458,3 +458,24 @@ def test_values_know_line_loop_and_program_and_can_be_replaced():
     with observing(observers=(ValueRecorder(instead),)):
         doubled, _ = function(*inputs.values())
     assert not torch.allclose(o, doubled)
+
+
+DV_FROM_Q = ("to_v += tl.dot(tl.trans(p), g,", "to_v += tl.dot(tl.trans(p), q,")
+WITHOUT_DELTA = ("t = p * (r - delta[:, None])", "t = p * r")
+
+
+def test_two_statements_that_depart_on_their_own_are_told_together():
+    exercise, function = find("dkv_kernel"), made(BACKWARD, DV_FROM_Q, WITHOUT_DELTA)
+    found = first_divergence(exercise, function, [outcome_of(exercise, function)])
+    first, second = found.parts
+    assert "`to_v`" in first.sentence and "here `q` is Q" in first.sentence
+    assert "`t`" in second.sentence and "delta is not subtracted" in second.sentence
+    assert found.sentence.startswith("There are two mistakes. (1) In tile")
+    assert "no result is wrong" not in found.sentence
+
+
+@pytest.mark.parametrize("edit", [DV_FROM_Q, WITHOUT_DELTA])
+def test_a_statement_that_departs_alone_is_no_pair(edit):
+    exercise, function = find("dkv_kernel"), made(BACKWARD, edit)
+    found = first_divergence(exercise, function, [outcome_of(exercise, function)])
+    assert not found.parts and "two mistakes" not in found.sentence

@@ -96,6 +96,23 @@ def test_an_exponential_and_a_quotient_are_guarded():
     assert not any(old == "2" for old, _ in made(TORCH, "missing guard"))
 
 
+@pytest.mark.parametrize(
+    "apart, joined",
+    [
+        ("tl.exp(a) * tl.exp(b)", "tl.exp(a + b)"),
+        ("tl.exp(a) * tl.exp(-b)[:, None]", "tl.exp(a - b[:, None])"),
+        ("tl.exp(a) / tl.exp(b + c)", "tl.exp(a - (b + c))"),
+        ("tl.exp2(-a) / tl.exp2(-b)", "tl.exp2(-a + b)"),
+    ],
+)
+def test_a_product_of_exponentials_becomes_the_exponential_of_a_sum(apart, joined):
+    assert made(f"def f(a, b, c):\n    return {apart}", "exponentials apart") == {(apart, joined)}
+
+
+def test_exponentials_of_two_bases_stay_apart():
+    assert not made("def f(a, b):\n    return tl.exp(a) * tl.exp2(b)", "exponentials apart")
+
+
 def test_a_function_of_sympy_is_removed_from_its_argument():
     assert ("sp.log(m)", "m") in made("def f(m, l):\n    return sp.log(m) + sp.log(l)", "redundant call")
 

@@ -220,3 +220,21 @@ def test_one_bound_of_a_mask_aligned_top_left_is_named():
         return max(0, min(S_k, first + 1)) // block_k * block_k, end
 
     assert finding("split_loops", split_loops) == "whole aligned top-left"
+
+
+def test_outputs_in_each_others_place_are_told_with_the_one_that_is_transposed():
+    told = found("matmul_vjp", lambda X, W, dY: (dY.T * X, dY * W.T))
+    assert told.mistake == "swapped" and "(2) dW is transposed." in told.sentence
+
+
+def test_an_output_in_the_others_place_is_told_beside_one_that_is_neither():
+    def attention_dv_dp(p, v, do):
+        return (do * v.T).multiply_elementwise(p), p.T * do
+
+    told = found("attention_dv_dp", attention_dv_dp)
+    assert "What you return as dp is the right dv" in told.sentence
+    assert "What you return as dv is neither" in told.sentence
+
+
+def test_two_outputs_of_which_one_is_transposed_in_its_own_place_are_not_swapped():
+    assert finding("matmul_vjp", lambda X, W, dY: (dY * W.T, dY.T * X)) != "swapped"

@@ -1,0 +1,34 @@
+"""What holds of an output in some of the failing cases, where another mistake changes the others."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from flashlearn.explaining.findings.declared import where
+from flashlearn.explaining.findings.rule import joined
+from flashlearn.explaining.scope import Scope
+from flashlearn.outcome import Finding, FindingKind, Wording
+
+
+@dataclass(frozen=True)
+class InSomeCases(FindingKind):
+    """What a rule says of an output in so many of the cases as the `scope` has, and in no others.
+
+    The outputs in `silent` are wrong as well, in some case, and nothing is known of them.
+    """
+
+    name = "in some cases"
+    observed = True
+
+    scope: Scope
+    parts: tuple[Finding, ...]
+    silent: tuple[str, ...] = ()
+
+    def wording(self) -> Wording:
+        """In how many cases, what holds there, and that the others differ."""
+        (finding,) = self.parts
+        explained, wrong = self.scope.share
+        verb = "is" if len(self.silent) == 1 else "are"
+        rest = f"{' and '.join(self.silent)} {verb} wrong too." if self.silent else ""
+        seen = f"In {explained} of the {wrong} failing cases, {finding.sentence}"
+        return Wording(joined(seen, rest, where(self.scope)), finding.next_step)

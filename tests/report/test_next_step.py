@@ -1,0 +1,42 @@
+"""What is left to do where no mistake is known: which values to compare, or which outputs are right."""
+
+from __future__ import annotations
+
+import torch
+
+from flashlearn.lessons import find
+from flashlearn.outcome import Outcome, OutputCheck, Status
+from flashlearn.report.data import CheckResult
+from flashlearn.report.verdict_sentences import next_step_of
+
+
+def step(name: str, wrong: set[str], count: int = 1) -> str:
+    """The next step of an exercise some of whose outputs are wrong in so many cases."""
+    exercise = find(name)
+    outcomes = []
+    for case in exercise.cases[:count]:
+        checks = (OutputCheck(output, output not in wrong, got=torch.zeros(1)) for output in exercise.outputs)
+        outcomes.append(Outcome(case, Status.WRONG, outputs=tuple(checks)))
+    return next_step_of(CheckResult(exercise, tuple(outcomes)))
+
+
+def test_outputs_that_are_right_in_every_case_are_named():
+    said = step("tuned_backward", {"dk"})
+    assert said.startswith("dq and dv are right in every case. Which of your lines does dk alone depend on?")
+    said = step("tuned_backward", {"dk", "dv"})
+    assert said.startswith("dq is right in every case. Which of your lines do dk and dv alone depend on?")
+
+
+def test_the_values_of_a_tile_are_named_with_the_factor_that_powers_of_two_give_them():
+    said = step("tuned_backward", {"dq", "dk", "dv"})
+    assert "S = alpha Q Kᵀ; P = exp(S − LSE); dP = dO Vᵀ; dS = P ∘ (dP − delta)." in said
+    assert "With exp2, S may be log2 e times as large." in said
+
+
+def test_a_small_case_is_named_where_several_fail():
+    assert "A small case that fails: “" in step("dq_in_one_walk", {"dq"}, count=3)
+    assert "A small case" not in step("dq_in_one_walk", {"dq"})
+
+
+def test_without_quantities_the_formula_is_what_to_compare_with():
+    assert step("row_sum", {"s"}) == "Compare your intermediate values with the formula's."

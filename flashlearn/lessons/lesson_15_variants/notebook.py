@@ -94,8 +94,8 @@ pictures.hooks_in_place()
 # besides, a window or a cap, travels in a tuple, `extras`.
 #
 # PyTorch's FlexAttention (Dong et al., 2024) is built on the same idea, with one hook for the score and one for the
-# mask. It finds the derivative of the score itself; here you derive it. A kernel with hooks must be the kernel that it
-# was made from. **Predict**: are its results close to those of lessons 06 to 08, or equal bit by bit?
+# mask. It finds the derivative of the score itself; here you derive it. **Predict**: are the results of a kernel with
+# hooks close to those of lessons 06 to 08, or equal bit by bit?
 
 # %% tags=["nbval-check-output"]
 generator = torch.Generator().manual_seed(0)
@@ -118,8 +118,8 @@ for name, now, then in zip(
     assert torch.equal(now, then)
 
 # %% [markdown]
-# And what does a hook cost? A function call on a GPU would save registers and jump. **Predict** whether the compiled
-# forward kernel has calls, and whether a kernel for all keys has more or fewer instructions than a causal one.
+# And what does a hook cost? **Predict** how many function calls the compiled forward kernel has, and whether a kernel for
+# all keys has more or fewer instructions than a causal one.
 
 
 # %%
@@ -390,7 +390,8 @@ slider(pictures.cap_curve, cap=(5.0, 20.0, 50.0, 200.0))
 
 # %% [markdown]
 # The backward pass computes $dS$, the derivative by $s$. $dQ$ and $dK$ belong to $x$, so the chain rule multiplies
-# $dS$ by $ds/dx$, element by element. **Derive** it before you run the cell, and write it with $s$ instead of $x$.
+# $dS$ by $ds/dx$, element by element. **Derive** it on paper before you read the next cell, and write it with $s$ instead
+# of $x$.
 
 # %%
 x_, cap_ = sp.symbols("x cap", positive=True)
@@ -992,8 +993,8 @@ print("dS = P ∘ (dP − delta) as ever, and dz = −p_sink · delta")
 # row of its head, so $dz_h = -\sum_{b,i} e^{z_h - \mathrm{LSE}_{bhi}}\, \delta_{bhi}$: two numbers per query that the
 # backward pass has in memory anyway.
 #
-# A sink can also be added *after* an attention without one, from its O and LSE alone. **Predict** what O is multiplied
-# by, as a function of $\mathrm{LSE} - z$.
+# A sink can also be added *after* an attention without one, from its O and LSE alone. **Predict**, before you read the
+# next cell, what O is multiplied by, as a function of $\mathrm{LSE} - z$.
 
 # %% tags=["nbval-check-output"]
 plain = sp.log(sum(map(sp.exp, s)))  # LSE without the sink

@@ -127,6 +127,8 @@ def confirm(
         return too_much
     if again.made and not operations and exercise.judged.work is not None:
         return MAKES_NUMBERS.format(all=", ".join(sorted(again.made)[:6]))
+    if not wrong and exercise.judged.seen is not None and (sentence := exercise.judged.seen(outcomes)):
+        return sentence
     if not wrong and exercise.judged.review is not None:
         again.reviewing = True
         return exercise.judged.review(again, earlier_answer)

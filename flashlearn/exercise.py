@@ -152,8 +152,8 @@ class HowJudged:
     the like for what was observed of the cases themselves, which an answer cannot tell apart.
     `beside(answer)` is the like for an answer with cases that fail: what no case shows is reported, too.
     `says(case)` is what a case that came out wrong says of itself, where "off by so much" would mean nothing.
-    `time_limit` is in seconds of the processor, per call. `causal` attention hides later keys in every case; where only
-    some cases do, an input of that name says so.
+    `time_limit` is in seconds of the processor, per call. `causal` attention hides later keys in every case;
+    where only some cases do, an input of that name says so.
     `grows(inputs)` counts the elements of the references' largest intermediate, and says that the first
     dimension of every tensor, inputs and outputs, counts entries that do not affect each other: references of
     large inputs are computed in parts.

@@ -91,7 +91,7 @@ def walk(S_q: int, S_k: int, D: int, block: int, data: str = "normal", **more: o
 
 def keeps_no_tiles(answer: Answer, earlier: Earlier) -> str:
     """A sentence if the answer fails, or is wrong, in a walk so long that kept tiles are noticed."""
-    case = walk(4, 16_384, 64, 512)
+    case = walk(4, 65_536, 64, 1024)
     inputs = one_walk.inputs(case, unforeseen())
     evidence = answer.run(inputs, Observed())
     if evidence.raised is not None:

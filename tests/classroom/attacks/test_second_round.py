@@ -18,7 +18,7 @@ from tests.classroom.attacks.second_round import (
 )
 from tests.classroom.generator import answers
 from tests.classroom.grading.local_child import LocalChild
-from tests.corpus import find_entry, function_from_text
+from tests.corpus import find_entry, function_from_text, right_entries
 
 NEEDS_ANOTHER = "train_with_your_kernel"
 """Its right answers use those to an exercise before it."""
@@ -80,5 +80,6 @@ def _short(name: str):
 
 @pytest.mark.parametrize("exercise", sorted({one.exercise for one in QUICK.values()} - {NEEDS_ANOTHER}))
 def test_the_honest_way_gets_its_points(exercise: str, patient_session):
-    one = graded(patient_session, Evasion(exercise, answers(True)[exercise][0], ""))
+    texts = answers(True).get(exercise) or [one.text for one in right_entries() if one.exercise == exercise]
+    one = graded(patient_session, Evasion(exercise, texts[0], ""))
     assert (one.points, one.for_teacher) == (find(exercise).points, ""), one

@@ -210,14 +210,19 @@ def _dense(one: Given, dtype: torch.dtype, rounded: torch.dtype | None) -> list[
 
 
 def _cancelled(name: str, one: Given, draw: Draw) -> float:
-    """What fp32 leaves of a gradient where everything cancels, as dP − delta does for a single key."""
+    """What rounding leaves of a gradient where everything cancels, as dP − delta does for a single key.
+
+    Delta is of O as it was rounded; O of a single key is its V, unless dropout or a sink scales it.
+    """
     if name in ("o", "dv"):
         return 1e-30
     most = {n: t.abs().max().item() for n, t in vars(one).items() if isinstance(t, Tensor) and t.numel()}
-    of_ds = 1e-6 * most["do"] * most["v"] * math.sqrt(draw.D)
-    if name == "dsinks":  # delta is of O as it was rounded
-        rows = sum(draw.lengths_q)
-        return math.sqrt(rows) * (of_ds + FLOOR[draw.dtype] * most["do"] * math.sqrt(draw.D))
+    of_o = 1e-6 * most["v"]
+    if name == "dsinks" or (max(draw.lengths_k) == 1 and {"dropout", "sinks"} & draw.features):
+        of_o += FLOOR[draw.dtype] * most["v"]
+    of_ds = of_o * most["do"] * math.sqrt(draw.D)
+    if name == "dsinks":
+        return math.sqrt(sum(draw.lengths_q)) * of_ds
     of_dz = of_ds * abs(one.options.alpha)
     return of_dz * (most["k"] if name == "dq" else most["q"] * math.sqrt(max(draw.lengths_q)))
 

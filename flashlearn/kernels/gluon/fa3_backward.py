@@ -8,7 +8,8 @@ past them. Sᵀ = K Qᵀ and dPᵀ = V dOᵀ have keys as rows, so that Pᵀ and
 dQ the consumers exchange dSᵀ through shared memory, each computes half of the columns, and the copy engine
 adds them to an fp32 sum in global memory. Sums are added in no fixed order, so two calls may differ in the
 last bits. Sources: FlashAttention-3 (Shah et al., 2024, section 3 and appendix B.1), FlashAttention-2 (Dao,
-2023, algorithm 2). The contract is that of `tuned_backward`, for D 64 or 128 in fp16 or bf16.
+2023, algorithm 2); the order of dQ's sum is that of FlashAttention-4's code (`flash_bwd_sm90.py`). The
+contract is that of `tuned_backward`, for D 64 or 128 in fp16 or bf16.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ from flashlearn.kernels.gluon.fa3_backward_scan import (
     part_of_dq,
     scan_queries_past_keys,
 )
-from flashlearn.kernels.gluon.parts import accumulator, operand_a, refuse_unknown, rows_of_heads, tiles_of
+from flashlearn.kernels.gluon.parts import accumulator, operand_a, refuse_unknown, rows_of_heads
 from flashlearn.kernels.tuned_backward import PADDED, delta_call
 from flashlearn.kernels.tuned_forward import LOG2_E, refuse_misfits
 
@@ -81,17 +82,17 @@ def multiply(
         if CAUSAL:
             dk, dv, taken, row_before = scan_queries_past_keys(
                 dk, dv, k, v, tiles, exchange, dq_tile, dq_desc, barriers, scale, dq_row, columns,
-                S_k - S_q, S_k, taken, first, whole, row_before, True, RAGGED, D, STAGES, CONSUMER,
+                S_k - S_q, S_k, taken, first, whole, row_before, True, RAGGED, D, STAGES, CONSUMER, REGISTERS,
             )  # fmt: skip
         dk, dv, taken, row_before = scan_queries_past_keys(
             dk, dv, k, v, tiles, exchange, dq_tile, dq_desc, barriers, scale, dq_row, columns,
             S_k - S_q, S_k, taken, gl.maximum(first, whole), last, row_before, False, RAGGED, D,
-            STAGES, CONSUMER,
+            STAGES, CONSUMER, REGISTERS,
         )  # fmt: skip
     mbarrier.wait(exchanged.index(taken % 3), taken // 3 & 1)
-    dq = part_of_dq(k_tiles, exchange, taken % 3, D, CONSUMER)
+    dq = part_of_dq(k_tiles, exchange, taken % 3, 0, D, CONSUMER)
     dq = warpgroup_mma_wait(0, deps=[dq])
-    add_to_dq(dq_desc, dq_tile, dq, row_before, CONSUMER)
+    add_to_dq(dq_desc, dq_tile, dq, row_before, D, CONSUMER)
     # V of this consumer is done with: its buffer takes dV, and then dK
     box = v_tiles.index(CONSUMER)
     out = box.reshape([KEYS, D])
@@ -129,7 +130,7 @@ def fa3_backward_kernel(
     delta_ring = gl.allocate_shared_memory(gl.float32, [STAGES, BLOCK_Q], delta_desc.layout)
     dst: gl.constexpr = gl.NVMMASharedLayout.get_default_for([KEYS, BLOCK_Q], q_desc.dtype)
     exchange = gl.allocate_shared_memory(q_desc.dtype, [3 * 2, KEYS, BLOCK_Q], dst)
-    dq_tiles = gl.allocate_shared_memory(gl.float32, [2, BLOCK_Q, D // 2], dq_desc.layout)
+    dq_tiles = gl.allocate_shared_memory(gl.float32, [2, D // 8, 256], dq_desc.layout)
     kv_full, full, empty = ring(1, 1), ring(STAGES, 1), ring(STAGES, 2)
     exchanged = ring(3, 2)  # both consumers have written their dSᵀ
     tiles = (k_tiles, v_tiles, q_ring, do_ring, lse_ring, delta_ring)
@@ -150,21 +151,32 @@ def fa3_backward_kernel(
 
 
 @triton.jit
-def finish_dq_kernel(sum_ptr, dq_ptr, alpha, S_q, S_PADDED, D: tl.constexpr, BLOCK: tl.constexpr):
-    # dQ = alpha · the sum over keys, in the inputs' dtype; programs own BLOCK rows of one head
-    tiles = S_PADDED // BLOCK
+def finish_dq_kernel(sum_ptr, dq_ptr, alpha, S_q, S_PADDED, D: tl.constexpr):
+    # dQ = alpha · the sum over keys, in the inputs' dtype; programs own 64 rows of one head, whose sum lies
+    # as the threads of the consumers held it (`add_to_dq`)
+    tiles = S_PADDED // 64
     bh = (tl.program_id(0) // tiles).to(tl.int64)
-    rows = tl.program_id(0) % tiles * BLOCK + tl.arange(0, BLOCK)
-    d = tl.arange(0, D)
-    total = tl.load(sum_ptr + (bh * S_PADDED + rows)[:, None] * D + d[None, :])
-    dq = (total * alpha).to(dq_ptr.dtype.element_ty)
-    tl.store(dq_ptr + (bh * S_q + rows)[:, None] * D + d[None, :], dq, mask=(rows < S_q)[:, None])
+    first = tl.program_id(0) % tiles * 64
+    EIGHTS: tl.constexpr = D // 2 // 8  # of columns, of each consumer
+    held = tl.load(sum_ptr + (bh * S_PADDED + first) * D + tl.arange(0, 64 * D))
+    # consumer, eight of columns, warp, row of eight, pair, upper or lower row, column of the pair
+    held = tl.reshape(held * alpha, (2, EIGHTS, 4, 8, 4, 2, 2)).to(dq_ptr.dtype.element_ty)
+    dq = tl.reshape(tl.permute(held, (2, 5, 3, 0, 1, 4, 6)), (64, D))
+    rows = first + tl.arange(0, 64)
+    at = (bh * S_q + rows)[:, None] * D + tl.arange(0, D)[None, :]
+    tl.store(dq_ptr + at, dq, mask=(rows < S_q)[:, None])
 
 
 def flat(t: Tensor) -> TensorDescriptor:
     """t, dense, as one row of fp32 numbers in blocks of 64, as they lie."""
     layout = gl.NVMMASharedLayout(swizzle_byte_width=0, element_bitwidth=32, rank=1)
     return TensorDescriptor(t, [t.numel()], [1], [64], layout)
+
+
+def runs_of(sums: Tensor, runs: int) -> TensorDescriptor:
+    """The dense fp32 sums in blocks of `runs` runs of 256 numbers, as they lie."""
+    layout = gl.NVMMASharedLayout(swizzle_byte_width=0, element_bitwidth=32, rank=2)
+    return TensorDescriptor(sums, [sums.numel() // 256, 256], [256, 1], [runs, 256], layout)
 
 
 def fa3_backward(
@@ -193,7 +205,7 @@ def fa3_backward(
         group = heads_together(B * H_k, tiles, 2 * D * q.element_size() * S_q * H // H_k, causal)
         arguments = (
             *(rows_of_heads(t, 64) for t in (q, k, v, do)), flat(lse2), flat(delta),
-            tiles_of(dq_sum, [64, D // 2]), rows_of_heads(dk, 64), rows_of_heads(dv, 64),
+            runs_of(dq_sum, D // 8), rows_of_heads(dk, 64), rows_of_heads(dv, 64),
             alpha, alpha * LOG2_E, H, H_k, S_q, S_k, padded, group, tiles,
         )  # fmt: skip
         constants = {"CAUSAL": causal, "RAGGED": S_k % 128 != 0, "STAGES": 2, "REGISTERS": D == 64}
@@ -202,7 +214,7 @@ def fa3_backward(
             Call(fa3_backward_kernel, (tiles * B * H_k,), arguments, constants, {"num_warps": 4}),
             Call(
                 finish_dq_kernel, (padded // 64 * B * H,), (dq_sum, dq, alpha, S_q, padded),
-                {"D": D, "BLOCK": 64},
+                {"D": D},
             ),
         ]  # fmt: skip
 

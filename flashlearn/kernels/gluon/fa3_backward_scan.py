@@ -2,7 +2,8 @@
 
 Sᵀ = K Qᵀ and dPᵀ = V dOᵀ have keys as rows, so that Pᵀ and dSᵀ feed dV and dK from registers. dQ needs the
 keys of both consumers: they exchange dSᵀ through shared memory. It lags one block behind, so that a consumer
-does not stand still until the other has written its part.
+does not stand still until the other has written its part. It leaves in the order in which threads hold it,
+16 bytes each, as in FlashAttention-4's code (`flash_bwd_sm90.py`).
 """
 
 from __future__ import annotations
@@ -29,22 +30,29 @@ BLOCK_Q = gl.constexpr(64)
 
 
 @gluon.jit
-def part_of_dq(k_tiles, exchange, slot, D: gl.constexpr, CONSUMER: gl.constexpr):
+def part_of_dq(k_tiles, exchange, slot, zero, D: gl.constexpr, CONSUMER: gl.constexpr):
     # half of the columns of dQ = Σ over both consumers' keys of dS K, in flight
     dq = gl.zeros([BLOCK_Q, D // 2], gl.float32, accumulator(D // 2))
     for c in gl.static_range(2):
         dst = exchange.index(slot * 2 + c)
-        k = k_tiles.index(c).reshape([KEYS, D]).slice(D // 2 * CONSUMER, D // 2, dim=1)
+        k = k_tiles.index(zero + c).reshape([KEYS, D]).slice(D // 2 * CONSUMER, D // 2, dim=1)
         dq = warpgroup_mma(dst.permute([1, 0]), k, dq, use_acc=c > 0, is_async=True)
     return dq
 
 
 @gluon.jit
-def add_to_dq(dq_desc, dq_tile, dq, row, CONSUMER: gl.constexpr):
+def add_to_dq(dq_desc, dq_tile, dq, row, D: gl.constexpr, CONSUMER: gl.constexpr):
+    # a thread holds two columns of a row, and of the row 8 below: stored by rows that is 8 bytes here and 8
+    # there, and two rows meet in the banks; side by side it is 16 bytes, and those of a warp are one run of
+    # 512. A sum may lie in any order, as long as it is always the same: `finish_dq_kernel` restores the rows
+    EIGHTS: gl.constexpr = D // 2 // 8  # of columns
+    # warp, upper or lower row, row of eight, eight of columns, pair, column of the pair
+    held = dq.reshape([4, 2, 8, EIGHTS, 4, 2]).permute([3, 0, 2, 4, 1, 5])
     tma.store_wait(0)  # the copy engine has read the dQ before
-    dq_tile.store(dq)
+    dq_tile.store(held.reshape([D // 8, 256]))
     fence_async_shared()  # what threads wrote, before the copy engine reads it
-    async_add_shared_to_global(dq_desc, [row, dq.shape[1] * CONSUMER], dq_tile)
+    # in runs of 256 numbers: D / 4 for each block of 64 queries, half of them from each consumer
+    async_add_shared_to_global(dq_desc, [row // BLOCK_Q * (D // 4) + D // 8 * CONSUMER, 0], dq_tile)
 
 
 @gluon.jit
@@ -52,16 +60,23 @@ def scan_queries_past_keys(
     dk, dv, k, v, tiles, exchange, dq_tile, dq_desc, barriers, scale, dq_row, columns,
     shift, S_k, taken, first, last, row_before,
     MASKED: gl.constexpr, RAGGED: gl.constexpr, D: gl.constexpr, STAGES: gl.constexpr, CONSUMER: gl.constexpr,
+    REGISTERS: gl.constexpr,
 ):  # fmt: skip
     # blocks of queries first … last - 1 of one head; Sᵀ, Pᵀ, dPᵀ and dSᵀ are [64 keys, BLOCK_Q queries];
     # dQ that is added is that of the block before, at row_before
-    k_tiles, _, q_ring, do_ring, lse_ring, delta_ring = tiles
+    k_tiles, v_tiles, q_ring, do_ring, lse_ring, delta_ring = tiles
     _, full, empty, exchanged = barriers
     product: gl.constexpr = accumulator(BLOCK_Q)
     query: gl.constexpr = gl.SliceLayout(0, product)
     left: gl.constexpr = operand_a(dk.type.layout)
     for i in range(first, last):
         slot, before, now = taken % STAGES, taken % 3, (taken + 1) % 3
+        # 0, but the compiler does not know: it would see that the addresses of K and V never change, compute
+        # what the tensor cores need of them before the loop, and at D 128 spill it, as no registers are left
+        zero = taken >> 30
+        if not REGISTERS:
+            k = k_tiles.index(zero + CONSUMER).reshape([KEYS, D])
+            v = v_tiles.index(zero + CONSUMER).reshape([KEYS, D])
         q = q_ring.index(slot).reshape([BLOCK_Q, D])
         do = do_ring.index(slot).reshape([BLOCK_Q, D])
         mbarrier.wait(full.index(slot), taken // STAGES & 1)
@@ -87,10 +102,10 @@ def scan_queries_past_keys(
         mbarrier.arrive(exchanged.index(now), count=1)
         # together and as late as this: dV any earlier, beside P and dP, costs registers, and spills at D 128
         dv = warpgroup_mma(gl.convert_layout(p.to(q.dtype), left), do, dv, is_async=True)
-        dq = part_of_dq(k_tiles, exchange, before, D, CONSUMER)
+        dq = part_of_dq(k_tiles, exchange, before, zero, D, CONSUMER)
         dk = warpgroup_mma(gl.convert_layout(ds, left), q, dk, is_async=True)
         dv, dq = warpgroup_mma_wait(1, deps=[dv, dq])
-        add_to_dq(dq_desc, dq_tile, dq, row_before, CONSUMER)  # under dK's product
+        add_to_dq(dq_desc, dq_tile, dq, row_before, D, CONSUMER)  # under dK's product
         dk = warpgroup_mma_wait(0, deps=[dk])
         mbarrier.arrive(empty.index(slot), count=1)
         row_before = dq_row + i * BLOCK_Q

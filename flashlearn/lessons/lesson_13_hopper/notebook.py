@@ -63,6 +63,7 @@ from flashlearn.kernels.gluon.parts import (
 )
 from flashlearn.kernels.gluon.tma_copy import tma_copy as finished_copy
 from flashlearn.lessons.lesson_13_hopper import (
+    attempts,
     exponential,
     forward_variants,
     layout_pictures,
@@ -2164,8 +2165,10 @@ from flashlearn.kernels.gluon.fa3_backward import fa3_backward as fast_backward
 print(inspect.getsource(fast.part_of_dq.fn))
 
 # %% [markdown]
-# LSE and $\delta$ are copied by TMA with their block, and $K$ and $V$ stay in registers as left operands where there
-# is room for them ($D$ 64). The rest of its loop you would recognise line by line (`scan_queries_past_keys` in
+# (`zero` is always 0; the appendix below says what it is for.) A thread stores its numbers of $dQ$ side by side, 16
+# bytes at a time, and the sum in memory has them in that order; the kernel that multiplies it by alpha puts them into
+# rows. LSE and $\delta$ are copied by TMA with their block, and $K$ and $V$ stay in registers as left operands where
+# there is room for them ($D$ 64). The rest of its loop you would recognise line by line (`scan_queries_past_keys` in
 # `flashlearn/kernels/gluon/fa3_backward_scan.py`). **Predict** how many bytes leave, and what becomes of the
 # consumers' waits.
 
@@ -2222,6 +2225,48 @@ print(timings.table(measured, "backward"))
 # the exchange of $dS$, $dQ$ added by the copy engine: J. Shah et al., *FlashAttention-3*, 2024, section 3 and appendix
 # B.1, and the kernels published with it. Layouts of operands in registers: NVIDIA, PTX ISA, section "Asynchronous
 # warpgroup level matrix instructions".
+
+# %% [markdown]
+# ## Appendix · What was tried for the backward pass, with predictions
+#
+# To make the package's kernel faster, FlashAttention-4's code was read (version 4.0.0b36, `flash_bwd_sm90.py` and the
+# tile sizes in `interface.py`), and what is different there was listed beside other ideas. For each of them a
+# prediction was written down before anything was timed. B, D, E and I are how FlashAttention-4 does it.
+#
+# - **A.** The compiler sees that $K$ and $V$ are always at the same place in shared memory, so it computes their WGMMA
+#   descriptors once, before the loop. At $D = 128$ no registers are left for them, and they are spilled and loaded
+#   again in every turn. The kernel's `zero` is the number of blocks so far, shifted right by 30 bits: always 0, but the
+#   compiler cannot know, so it computes the descriptors when they are needed.
+# - **B.** $dQ$ is stored, and summed, in the order in which threads hold it.
+# - **C.** Programs are persistent, as in the package's forward pass: the producer loads the next $K$, $V$, $Q$ and $dO$
+#   while the consumers finish. At $D = 64$ there is room for two places for $K$ and $V$.
+# - **D.** $dQ$'s product is made in the same turn of the loop, not one block late.
+# - **E.** At $D = 64$, blocks of 128 queries: half as many waits, but more registers than there are.
+# - **F** to **K** are smaller; the table has them in a line each.
+#
+# **Predict** two things before you run the cell: which of A to E makes the kernel slower somewhere, and which was
+# predicted worst?
+
+# %%
+print(attempts.table(attempts.record()))
+
+# %% [markdown]
+# <details><summary><b>What to notice</b></summary>
+#
+# - A and B are in the package's kernel. Their predictions came from a count of the clocks that shared memory needs for
+#   a block, as if nothing else were a limit. At $D = 128$ under a causal mask the sum of both was nearly right. Without
+#   a mask it was about half of what was predicted or less: the count is wrong there, or something else is a limit too,
+#   and these times do not say which. B alone gave nothing under a causal mask. As long as the loop spills, it may be
+#   the spills that it waits for.
+# - E was predicted wrong by most: 5 % slower, since it spills, and it was 19 % slower. The prediction had the right
+#   sign and no count of what a spill costs.
+# - C is better than predicted at $D = 64$ and $S = 1024$, above all under a causal mask, and makes the kernel slower at
+#   $S = 16384$ in two of three cases, where nothing was expected. It is not in the package: it would have to be chosen
+#   by shape, and that has not been measured over enough shapes.
+# - H changes nothing under a causal mask, so that line compares a kernel with itself. Differences as small as that,
+#   such as all those of G, say little.
+#
+# </details>
 
 # %% [markdown]
 # ## What you can do now

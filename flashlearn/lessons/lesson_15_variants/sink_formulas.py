@@ -21,6 +21,7 @@ from flashlearn.lessons.shared.faulty_formulas.faults import NONE, Faults, Tile,
 Passes = tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]
 
 OWN = "the logits themselves in dlogits"
+IN_BASE_2 = "in base 2"
 PER_TILE, LAST_BLOCK = "a sink in every tile", "the last block's share"
 
 
@@ -35,14 +36,15 @@ def sink_attention(
         return wide(x.to(q.dtype)) if rounded else x
 
     Q, K, V, dO = (wide(x) for x in (q, k, v, do))
+    exp = _exp_in_base_2 if order == IN_BASE_2 else torch.exp
     s = scores(Q, K, alpha, order)
     s = s.masked_fill(~reference.visible(q.shape[2], k.shape[2], causal, q.device), -math.inf)
     sink = _logits(s, logits, alpha, faults)
     m = s.amax(-1, keepdim=True)
     m = m if "sink not in m" in faults else torch.maximum(m, sink)
     m = torch.where(m == -math.inf, 0.0, m)
-    e = (s - m).exp()
-    weight = (sink - m).exp()
+    e = exp(s - m)
+    weight = exp(sink - m)
     if "sink not in m" in faults:  # what fp32 makes of it, whatever precision the rest has
         weight = (sink - m).float().exp().to(s.dtype)
     total = e.sum(-1, keepdim=True) + weight * _sinks_counted(s, causal, faults, tile)
@@ -51,7 +53,7 @@ def sink_attention(
     if "sink not in LSE" in faults:
         lse = reference.logsumexp(s)[..., None]
 
-    p = torch.where(lse == -math.inf, 0.0, (s - torch.where(lse == -math.inf, 0.0, lse)).exp())
+    p = torch.where(lse == -math.inf, 0.0, exp(s - torch.where(lse == -math.inf, 0.0, lse)))
     delta = (wide(o) * dO).sum(-1, keepdim=True)
     dp = dO @ V.mT
     ds = p * (dp - delta)
@@ -63,6 +65,10 @@ def sink_attention(
     dlogits = _gradient(sink, lse, delta, alpha, faults, tile)
     gradients = (alpha * ds @ K).to(q.dtype), (alpha * ds.mT @ Q).to(k.dtype), dv.to(v.dtype)
     return o, lse.squeeze(-1), *gradients, dlogits.to(logits.dtype)
+
+
+def _exp_in_base_2(x: Tensor) -> Tensor:
+    return torch.exp2(x * math.log2(math.e))
 
 
 def _logits(s: Tensor, logits: Tensor, alpha: float, faults: Faults) -> Tensor:
@@ -132,3 +138,17 @@ def in_another_order(q: Tensor, k: Tensor, v: Tensor, do: Tensor, logits: Tensor
 def scaled_first(q: Tensor, k: Tensor, v: Tensor, do: Tensor, logits: Tensor, alpha: float) -> Passes:
     """A twin that multiplies Q by alpha before the product."""
     return sink_attention(q, k, v, do, logits, alpha, order=SCALED_FIRST)
+
+
+def in_base_2(
+    q: Tensor, k: Tensor, v: Tensor, do: Tensor, logits: Tensor, alpha: float, first: int
+) -> Passes:
+    """A twin with exponentials as powers of 2, whose sums over D begin with column `first`.
+
+    Delta and dlogits nearly cancel at times, and dlogits is a few numbers: one order of summation alone says
+    little about what rounding leaves of them.
+    """
+    moved = (x.roll(-first, -1) for x in (q, k, v, do))
+    o, lse, dq, dk, dv, dlogits = sink_attention(*moved, logits, alpha, order=IN_BASE_2)
+    o, dq, dk, dv = (x.roll(first, -1) for x in (o, dq, dk, dv))
+    return o, lse, dq, dk, dv, dlogits

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import torch
@@ -158,11 +159,11 @@ sinks = Exercise(
     cases=(
         sink_case(16, 16, H=3, seed=1),
         sink_case(37, 37, B=2, H=3, seed=2),
-        sink_case(40, 100, 32, B=2, H=2, seed=3),
-        sink_case(70, 40, H=2, seed=4),  # 30 queries see no key, and their sink
-        sink_case(20, 33, H=2, data=LARGE, seed=5),
+        sink_case(40, 100, 32, B=2, H=3, seed=3),
+        sink_case(70, 40, H=3, seed=4),  # 30 queries see no key, and their sink
+        sink_case(20, 33, H=4, data=LARGE, seed=5),
         sink_case(33, 70, 24, H=2, B=2, layout="strided", data=SMALL, seed=6),
-        sink_case(1, 37, 8, H=2, seed=7),
+        sink_case(1, 37, 8, H=6, seed=7),
         sink_case(64, 64, 32, H=2, dtype=FP16, seed=8),
         sink_case(37, 80, 64, H=2, dtype=BF16, seed=9),
         sink_case(20, 20, 16, H=2, B=3, data="negative alpha", seed=10),
@@ -171,7 +172,12 @@ sinks = Exercise(
     ),
     judged=HowJudged(
         reference=sink_attention,
-        twins=(sink_formulas.rounded_passes, sink_formulas.in_another_order, sink_formulas.scaled_first),
+        twins=(
+            sink_formulas.rounded_passes,
+            sink_formulas.in_another_order,
+            sink_formulas.scaled_first,
+            *(partial(sink_formulas.in_base_2, first=first) for first in (1, 3, 5, 6)),
+        ),
         gradient=True,
         atomics=True,
         causal=True,

@@ -8,22 +8,135 @@ from triton.experimental.gluon.language.nvidia.hopper import (
     fence_async_shared,
     mbarrier,
     tma,
+    warpgroup_mma,
     warpgroup_mma_wait,
 )
 from triton.experimental.gluon.nvidia.hopper import TensorDescriptor
 from flashlearn.kernels.compiled_launches import Call, launch
 from flashlearn.kernels.described import complying, heads_together, like
-from flashlearn.kernels.gluon.fa3_backward_load import block_at, load
-from flashlearn.kernels.gluon.fa3_backward_scan import (
-    BLOCK_Q,
-    KEYS,
-    add_to_dq,
-    part_of_dq,
-    scan_queries_past_keys,
-)
 from flashlearn.kernels.gluon.parts import accumulator, operand_a, refuse_unknown, rows_of_heads, tiles_of
+from flashlearn.kernels.gluon.tma_add import async_add_shared_to_global
 from flashlearn.kernels.tuned_backward import PADDED, delta_call
 from flashlearn.kernels.tuned_forward import LOG2_E, refuse_misfits
+
+KEYS = gl.constexpr(64)
+BLOCK_Q = gl.constexpr(64)
+
+
+@gluon.jit
+def part_of_dq(k_tiles, exchange, slot, D: gl.constexpr, CONSUMER: gl.constexpr):
+    # half of the columns of dQ = Σ over both consumers' keys of dS K, in flight
+    dq = gl.zeros([BLOCK_Q, D // 2], gl.float32, accumulator(D // 2))
+    for c in gl.static_range(2):
+        dst = exchange.index(slot * 2 + c)
+        k = k_tiles.index(c).reshape([KEYS, D]).slice(D // 2 * CONSUMER, D // 2, dim=1)
+        dq = warpgroup_mma(dst.permute([1, 0]), k, dq, use_acc=c > 0, is_async=True)
+    return dq
+
+
+@gluon.jit
+def add_to_dq(dq_desc, dq_tile, dq, row, CONSUMER: gl.constexpr):
+    tma.store_wait(0)  # the copy engine has read the dQ before
+    dq_tile.store(dq)
+    fence_async_shared()  # what threads wrote, before the copy engine reads it
+    async_add_shared_to_global(dq_desc, [row, dq.shape[1] * CONSUMER], dq_tile)
+
+
+@gluon.jit
+def scan_queries_past_keys(
+    dk, dv, k, v, tiles, exchange, dq_tile, dq_desc, barriers, scale, dq_row, columns,
+    shift, S_k, taken, first, last, row_before,
+    MASKED: gl.constexpr, RAGGED: gl.constexpr, D: gl.constexpr, STAGES: gl.constexpr, CONSUMER: gl.constexpr,
+):  # fmt: skip
+    # blocks of queries first … last - 1 of one head; Sᵀ, Pᵀ, dPᵀ and dSᵀ are [64 keys, BLOCK_Q queries];
+    # dQ that is added is that of the block before, at row_before
+    k_tiles, _, q_ring, do_ring, lse_ring, delta_ring = tiles
+    _, full, empty, exchanged = barriers
+    product: gl.constexpr = accumulator(BLOCK_Q)
+    query: gl.constexpr = gl.SliceLayout(0, product)
+    left: gl.constexpr = operand_a(dk.type.layout)
+    for i in range(first, last):
+        slot, before, now = taken % STAGES, taken % 3, (taken + 1) % 3
+        q = q_ring.index(slot).reshape([BLOCK_Q, D])
+        do = do_ring.index(slot).reshape([BLOCK_Q, D])
+        mbarrier.wait(full.index(slot), taken // STAGES & 1)
+        s = gl.zeros([KEYS, BLOCK_Q], gl.float32, product)
+        dp = gl.zeros([KEYS, BLOCK_Q], gl.float32, product)
+        s = warpgroup_mma(k, q.permute([1, 0]), s, use_acc=False, is_async=True)
+        dp = warpgroup_mma(v, do.permute([1, 0]), dp, use_acc=False, is_async=True)
+        lse = lse_ring.index(slot).load(query)
+        s = warpgroup_mma_wait(1, deps=[s])  # S is here, dP may go on under the exponentials
+        p = gl.exp2(s * scale - lse[None, :])
+        if MASKED:
+            rows = i * BLOCK_Q + gl.arange(0, BLOCK_Q, query)
+            p = gl.where(columns[:, None] <= rows[None, :] + shift, p, 0.0)
+        if RAGGED:  # keys that are not there: K is zero, but P may be too large for 0 · P
+            p = gl.where((columns < S_k)[:, None], p, 0.0)
+        delta = delta_ring.index(slot).load(query)
+        dp = warpgroup_mma_wait(0, deps=[dp])
+        # three buffers: whoever has written the one before is past the products that read this one
+        mbarrier.wait(exchanged.index(before), taken // 3 & 1)
+        ds = (p * (dp - delta[None, :])).to(q.dtype)
+        exchange.index(now * 2 + CONSUMER).store(ds)
+        fence_async_shared()  # what threads wrote, before the tensor cores read it
+        mbarrier.arrive(exchanged.index(now), count=1)
+        # together and as late as this: dV any earlier, beside P and dP, costs registers, and spills at D 128
+        dv = warpgroup_mma(gl.convert_layout(p.to(q.dtype), left), do, dv, is_async=True)
+        dq = part_of_dq(k_tiles, exchange, before, D, CONSUMER)
+        dk = warpgroup_mma(gl.convert_layout(ds, left), q, dk, is_async=True)
+        dv, dq = warpgroup_mma_wait(1, deps=[dv, dq])
+        add_to_dq(dq_desc, dq_tile, dq, row_before, CONSUMER)  # under dK's product
+        dk = warpgroup_mma_wait(0, deps=[dk])
+        mbarrier.arrive(empty.index(slot), count=1)
+        row_before = dq_row + i * BLOCK_Q
+        taken += 1
+    return dk, dv, taken, row_before
+
+
+@gluon.jit
+def block_at(sizes, CAUSAL: gl.constexpr):
+    # the block of keys of this program, and which blocks of queries see it: `first` … `last`, those before
+    # `whole` not all of it. Under a causal mask the first keys are seen most: they start first
+    _, H_K, S_q, S_k, _, GROUP, TILES = sizes
+    pid = gl.program_id(0)
+    in_group = pid % (GROUP * TILES)
+    bh = pid // (GROUP * TILES) * GROUP + in_group % GROUP
+    first_column = in_group // GROUP * (2 * KEYS)
+    first, whole, last = 0, 0, (S_q + BLOCK_Q - 1) // BLOCK_Q
+    if CAUSAL:
+        shift = S_k - S_q  # query i sees the keys up to i + shift
+        first = gl.minimum(gl.maximum(first_column - shift, 0) // BLOCK_Q, last)
+        seen_by_all = gl.maximum(first_column + 2 * KEYS - 1 - shift, 0)
+        whole = gl.minimum((seen_by_all + BLOCK_Q - 1) // BLOCK_Q, last)
+    return bh // H_K, bh % H_K, first_column, first, whole, last
+
+
+@gluon.jit
+def load(descriptors, tiles, barriers, sizes, CAUSAL: gl.constexpr, STAGES: gl.constexpr):
+    # the producer: K and V once, then Q, dO, LSE and delta block by block, for every head that shares K and V
+    q_desc, k_desc, v_desc, do_desc, lse_desc, delta_desc = descriptors
+    k_tiles, v_tiles, q_ring, do_ring, lse_ring, delta_ring = tiles
+    kv_full, full, empty, _ = barriers
+    H, H_K, _, _, S_PADDED, _, _ = sizes
+    b, h_k, first_column, first, _, last = block_at(sizes, CAUSAL)
+    mbarrier.expect(kv_full.index(0), 2 * (k_desc.block_type.nbytes + v_desc.block_type.nbytes))
+    for c in gl.static_range(2):
+        at = [b, h_k, first_column + c * KEYS, 0]
+        tma.async_copy_global_to_shared(k_desc, at, kv_full.index(0), k_tiles.index(c))
+        tma.async_copy_global_to_shared(v_desc, at, kv_full.index(0), v_tiles.index(c))
+    taken = 0
+    for h in range(h_k * (H // H_K), (h_k + 1) * (H // H_K)):
+        for i in range(first, last):
+            slot, phase = taken % STAGES, taken // STAGES & 1
+            bar = full.index(slot)
+            row = (b * H + h) * S_PADDED + i * BLOCK_Q
+            mbarrier.wait(empty.index(slot), phase ^ 1)  # at first nobody holds it: phase -1 is over
+            mbarrier.expect(bar, q_desc.block_type.nbytes + do_desc.block_type.nbytes + 8 * BLOCK_Q)
+            tma.async_copy_global_to_shared(q_desc, [b, h, i * BLOCK_Q, 0], bar, q_ring.index(slot))
+            tma.async_copy_global_to_shared(lse_desc, [row], bar, lse_ring.index(slot))
+            tma.async_copy_global_to_shared(do_desc, [b, h, i * BLOCK_Q, 0], bar, do_ring.index(slot))
+            tma.async_copy_global_to_shared(delta_desc, [row], bar, delta_ring.index(slot))
+            taken += 1
 
 
 @gluon.jit

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -15,6 +15,7 @@ from flashlearn.lessons.lesson_09_into_pytorch import training
 from flashlearn.lessons.lesson_09_into_pytorch.faulty_formulas.training_run import training_run
 from flashlearn.lessons.shared.cases import build_case
 from flashlearn.lessons.shared.faulty_formulas.faults import faulty_formula
+from flashlearn.lessons.shared.own_formulas import counted, operations
 from flashlearn.observation import Observation
 from flashlearn.outcome import Outcome
 from flashlearn.running.answer import Answer
@@ -129,19 +130,29 @@ def run_case(label: str, seed: int, **sizes: int) -> Case:
     return build_case(label, {"layers": 1, "B": 2, "H": 2, "S": 32, "D": 16, "steps": 8, **sizes}, seed=seed)
 
 
+MOST = 2.0
+"""How many times what torch computes beside products in a run with its own attention it may compute in all."""
+
+
 def attention_by_kernels(outcomes: Sequence[Outcome]) -> str:
     """A sentence if torch computed attention in any case's run, or too few kernels ran."""
     for outcome in outcomes:
         if outcome.observation is not None:
             steps, layers = outcome.case.sizes["steps"], outcome.case.sizes["layers"]
-            if sentence := _by_torch(outcome.observation, steps * layers):
+            with torch.enable_grad():
+                inputs = run_inputs(outcome.case, outcome.case.generator())
+                usual = counted(in_one_thread(training.train), inputs)
+            if sentence := _by_torch(outcome.observation, steps * layers, usual):
                 return sentence
     return ""
 
 
-def _by_torch(observed: Observation, calls: int) -> str:
+def _by_torch(observed: Observation, calls: int, usual: Mapping[str, int]) -> str:
     names = {name for name in observed.in_torch if "log_softmax" not in name}  # that one is the loss's
-    if any(part in name for name in names for part in ("attention", "softmax", "bmm")):  # the model has none
+    named = any(
+        part in name for name in names for part in ("attention", "softmax", "bmm")
+    )  # no part of a model
+    if named or _beside_products(observed.in_torch) > MOST * _beside_products(usual):
         return (
             "The curve is right, but it was computed with torch's attention. Pass your flash_attention to "
             "the model."
@@ -152,6 +163,10 @@ def _by_torch(observed: Observation, calls: int) -> str:
             "times; with flash_attention there are at least three in each."
         )
     return ""
+
+
+def _beside_products(in_torch: Mapping[str, int]) -> int:
+    return operations({name: count for name, count in in_torch.items() if name not in ("mm", "bmm", "addmm")})
 
 
 def review_training(answer: Answer, earlier: Earlier) -> str:

@@ -36,7 +36,8 @@ def one_evaluation(
         for outcome in outcomes:
             if outcome.observation is not None:
                 done += operations(outcome.observation.in_torch)
-                needed += operations(_of(reference, inputs(outcome.case, outcome.case.generator())))
+                with torch.no_grad():
+                    needed += operations(counted(reference, inputs(outcome.case, outcome.case.generator())))
         return OFTEN.format(times=done / needed) if done > MOST * needed else ""
 
     return seen
@@ -49,12 +50,13 @@ def unforeseen() -> torch.Generator:
     return generator
 
 
-def operations(counted: Mapping[str, int]) -> int:
-    """The elements that were computed, and not only moved."""
-    return sum(count for name, count in counted.items() if name not in COPIES | CONSTANT)
+def operations(in_torch: Mapping[str, int]) -> int:
+    """The elements that were computed, and not only moved; of a product, the pairs."""
+    return sum(count for name, count in in_torch.items() if name not in COPIES | CONSTANT)
 
 
-def _of(reference: Callable[..., Any], given: Inputs) -> Counter[str]:
-    with LauncherWatch(None) as watch, torch.no_grad():
-        reference(**given)
+def counted(function: Callable[..., Any], given: Inputs) -> Counter[str]:
+    """What a function has torch do, as `Observation.in_torch` says it."""
+    with LauncherWatch(None) as watch:
+        function(**given)
     return watch.counted

@@ -219,6 +219,11 @@ def train_with_your_kernel(size, start, batches):
 """,
     "torch's attention",
 )
+ELEMENT_BY_ELEMENT = Evasion(
+    UNLESS_REVIEWED.exercise,
+    UNLESS_REVIEWED.answer.replace("if q.shape[0] > 1 or q.shape[-2] > 16:", "if False:"),
+    "torch's attention",
+)
 LONG_ENOUGH_SO_FAR = Evasion(
     "row_sum",
     """
@@ -244,6 +249,7 @@ QUICK = {
     "tiles are kept as arrays": KEPT_ARRAYS,
     "tiles are kept as numbers": KEPT_NUMBERS,
     "torch's attention, but for one shape": UNLESS_REVIEWED,
+    "attention element by element": ELEMENT_BY_ELEMENT,
     "a block that no public row exceeds": LONG_ENOUGH_SO_FAR,
 }
 SLOW = {

@@ -131,7 +131,7 @@ def run_case(label: str, seed: int, **sizes: int) -> Case:
 
 
 MOST = 2.0
-"""How many times what torch computes beside products in a run with its own attention it may compute in all."""
+"""What torch may compute beside products, as a multiple of that in a run with its own attention."""
 
 
 def attention_by_kernels(outcomes: Sequence[Outcome]) -> str:

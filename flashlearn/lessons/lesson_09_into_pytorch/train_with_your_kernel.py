@@ -149,9 +149,7 @@ def attention_by_kernels(outcomes: Sequence[Outcome]) -> str:
 
 def _by_torch(observed: Observation, calls: int, usual: Mapping[str, int]) -> str:
     names = {name for name in observed.in_torch if "log_softmax" not in name}  # that one is the loss's
-    named = any(
-        part in name for name in names for part in ("attention", "softmax", "bmm")
-    )  # no part of a model
+    named = any(part in name for name in names for part in ("attention", "softmax", "bmm"))
     if named or _beside_products(observed.in_torch) > MOST * _beside_products(usual):
         return (
             "The curve is right, but it was computed with torch's attention. Pass your flash_attention to "

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import enum
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any
 
@@ -148,11 +148,12 @@ class HowJudged:
     (gradients of it, say), and runs where the function does; `read(returned, inputs)` makes the outputs of
     what came back, and runs where it is judged. `review(answer, earlier)` looks at an answer
     (flashlearn.running.answer) whose cases all pass and returns a sentence if it still is not what was
-    asked for, else nothing; `earlier(name)` is the learner's answer to another exercise. `beside(answer)`
-    is the like for an answer with cases that fail: what no case shows is reported, too. `says(case)` is
-    what a case that came out wrong says of itself, where "off by so much" would mean nothing. `time_limit`
-    is in seconds of the processor, per call. `causal` attention hides later keys in every case; where only
-    some cases do, an input of that name says so.
+    asked for, else nothing; `earlier(name)` is the learner's answer to another exercise. `seen(outcomes)` is
+    the like for what was observed of the cases themselves, which an answer cannot tell apart.
+    `beside(answer)` is the like for an answer with cases that fail: what no case shows is reported, too.
+    `says(case)` is what a case that came out wrong says of itself, where "off by so much" would mean nothing.
+    `time_limit` is in seconds of the processor, per call. `causal` attention hides later keys in every case;
+    where only some cases do, an input of that name says so.
     `grows(inputs)` counts the elements of the references' largest intermediate, and says that the first
     dimension of every tensor, inputs and outputs, counts entries that do not affect each other: references of
     large inputs are computed in parts.
@@ -174,6 +175,7 @@ class HowJudged:
     call: Callable[[Callable[..., Any], Inputs], Any] | None = None
     read: Callable[[Any, Inputs], Any] | None = None
     review: Callable[[Any, Earlier], str] | None = None
+    seen: Callable[[Sequence[Any]], str] | None = None
     beside: Callable[[Any], str] | None = None
     says: Callable[[Case], str] | None = None
     time_limit: float = 20.0

@@ -127,6 +127,8 @@ class Observation:
     `unread` marks, by input, the elements that no program loaded; inputs that no program touched are not
     in it, since a launcher may have copied them.
     `timeline` is what Gluon kernels did when, by a model of time.
+    `in_torch` counts the elements that torch computed or moved outside of kernels, by operation, and of
+    products the pairs that they multiply.
     `accesses` counts the loads, stores and atomics of all programs, each whole tile as one.
     `warnings` are what was seen that another machine may not forgive, once per kind and line.
     """
@@ -137,6 +139,7 @@ class Observation:
     warnings: list[Caution] = field(default_factory=list)
     undefined_loads: list[tuple[str, Place | None]] = field(default_factory=list)
     unread: dict[str, Any] = field(default_factory=dict)
+    in_torch: dict[str, int] = field(default_factory=dict)
     accesses: int = 0
     timeline: tuple[TimelineEvent, ...] = ()
 

@@ -25,11 +25,13 @@ def run_formula(check: Check) -> None:
 
 def review(check: Check) -> None:
     """What the exercise says of an answer all of whose cases pass."""
-    exercise, asked = check.exercise, check.exercise.judged.review
-    if asked is None or not check.passed:
+    exercise, judged = check.exercise, check.exercise.judged
+    if not (judged.review or judged.seen) or not check.passed:
         return
     try:
-        sentence = asked(check.answer, check.earlier)
+        sentence = judged.seen(check.outcomes) if judged.seen is not None else ""
+        if not sentence and judged.review is not None:
+            sentence = judged.review(check.answer, check.earlier)
     except Interrupted as error:
         check.outcomes.append(_interrupted(exercise, error.raised))
         check.settled = True

@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import math
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -60,6 +61,7 @@ class LauncherWatch(LightDispatchMode):
     """Follows the tensors of one call. `forbidden` lists (operation, place) of what was not allowed.
 
     `arithmetic` lists likewise what torch computed of the inputs' elements, which most exercises allow.
+    `counted` has for every operation the elements that it took or gave, of a product the pairs of them.
     `met` are tensors that torch added to a kernel's results, or multiplied them with.
     `fresh` fills the memory that torch.empty gives out: NaN, unless an experiment wants to know whether the
     answer depends on it.
@@ -72,6 +74,7 @@ class LauncherWatch(LightDispatchMode):
         self.forbidden: list[tuple[str, Place | None]] = []
         self.arithmetic: list[tuple[str, Place | None]] = []
         self.met: list[torch.Tensor] = []
+        self.counted: Counter[str] = Counter()
         self.derived: set[int] = set()
         self.filled: dict[int, torch.UntypedStorage] = {}
         self.touched: set[int] = set()
@@ -111,6 +114,8 @@ class LauncherWatch(LightDispatchMode):
             self.forbidden.append((PUBLIC.get(name, f"torch.{name.strip('_')}"), learner_place()))
         inputs = [t for t in tree_flatten((args, kwargs))[0] if isinstance(t, torch.Tensor)]
         outputs = [t for t in tree_flatten(out)[0] if isinstance(t, torch.Tensor)]
+        if not func.is_view:
+            self.counted[name] += _size(name, inputs, outputs)
         targets = written_in_place(name, args, kwargs)
         from_kernel = any(self.from_kernel(t) for t in inputs if not any(t is x for x in targets))
         if self.memory is not None:
@@ -164,6 +169,13 @@ class PoisonedAllocations(LightDispatchMode):
         if func.overloadpacket.__name__ in EMPTY and out.numel():
             fill_poison(out)
         return out
+
+
+def _size(name: str, inputs: list[torch.Tensor], outputs: list[torch.Tensor]) -> int:
+    """Elements that an operation takes or gives, whichever are more; of a product, the pairs of them."""
+    if name in ("mm", "bmm") and inputs:
+        return outputs[0].numel() * inputs[0].shape[-1]
+    return max((one.numel() for one in (*inputs, *outputs)), default=0)
 
 
 def _row_by_row(name: str, out: Any) -> bool:

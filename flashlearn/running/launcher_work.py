@@ -14,13 +14,14 @@ with the elements that they take or give, whichever are more.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch.utils._pytree import tree_flatten
 
+from flashlearn.interpreter.dispatch_mode import LightDispatchMode
 from flashlearn.interpreter.launcher_watch import EMPTY, FILLED
 from flashlearn.processes.encoding import register
 
@@ -42,6 +43,19 @@ MAKES = EMPTY | FILLED | BY_VALUE | {
     "scalar_tensor",
 }  # fmt: skip
 """Operations of which no element depends on a tensor's, but for those in `BY_VALUE`."""
+PRODUCTS = frozenset({
+    "addbmm", "addmm", "addmv", "addr", "baddbmm", "bmm", "dot", "mm", "mv", "vdot",
+})  # fmt: skip
+ALGEBRA = frozenset({
+    "abs", "add", "amax", "amin", "argmax", "argmin", "bitwise_and", "bitwise_not", "bitwise_or",
+    "bitwise_xor", "ceil", "clamp", "clamp_max", "clamp_min", "cummax", "cumsum", "div", "eq", "floor",
+    "floor_divide", "fmax", "fmin", "ge", "gt", "isfinite", "isinf", "isnan", "le", "logical_and",
+    "logical_not", "logical_or", "logical_xor", "lt", "max", "maximum", "mean", "min", "minimum", "mul", "ne",
+    "neg", "reciprocal", "relu", "remainder", "round", "rsub", "sign", "sub", "sum", "trunc",
+})  # fmt: skip
+"""Operations that hardware does in a cycle; all others that are no products count as transcendental."""
+STEPS = {"_softmax": 5, "_log_softmax": 5, "logsumexp": 4}
+"""So many operations are what torch does in one, where it is not one."""
 
 
 @dataclass(frozen=True)
@@ -54,6 +68,35 @@ class WorkOfTorch:
 
 
 register(WorkOfTorch)
+
+
+@dataclass(frozen=True)
+class Elements:
+    """Elements by kind of operation: what is neither a product nor a move, and of that the transcendental."""
+
+    computed: int = 0
+    transcendental: int = 0
+
+    def __add__(self, other: Elements) -> Elements:
+        return Elements(self.computed + other.computed, self.transcendental + other.transcendental)
+
+
+def elements(work: WorkOfTorch) -> Elements:
+    """How many elements torch computed, by kind."""
+    found = Elements()
+    for name, count in (*work.before, *work.after):
+        if name not in PRODUCTS:
+            special = name.rstrip("_") not in ALGEBRA and name not in CHOOSES | MOVES
+            found += Elements(STEPS.get(name, 1) * count, count if special else 0)
+    return found
+
+
+def work_of(function: Callable[..., Any], inputs: dict[str, Any]) -> WorkOfTorch:
+    """What a function computes in torch of its inputs' elements."""
+    tensors = [one for one in tree_flatten(inputs)[0] if isinstance(one, torch.Tensor)]
+    with _Counting(LauncherWork(tensors)) as counting:
+        function(**inputs)
+    return counting.work.observation()
 
 
 class LauncherWork:
@@ -107,3 +150,21 @@ def adds(name: str, args: tuple, named: dict) -> bool:
 
 def _memory(tensor: torch.Tensor) -> int:
     return tensor.untyped_storage()._cdata
+
+
+class _Counting(LightDispatchMode):
+    """Has every operation counted, and done."""
+
+    def __init__(self, work: LauncherWork):
+        super().__init__()
+        self.work = work
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        kwargs = kwargs or {}
+        out = func(*args, **kwargs)
+        self.work.operated(func, args, kwargs, [one for one in tree_flatten(out)[0] if _is_tensor(one)])
+        return out
+
+
+def _is_tensor(value: Any) -> bool:
+    return isinstance(value, torch.Tensor)

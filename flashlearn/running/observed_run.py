@@ -54,7 +54,7 @@ def observe(caller: Caller, inputs: Inputs, how: Observed, cache: RunCache) -> E
         if is_user_interrupt(caught):
             raise
         error = caught
-    seen = _seen(session, observers, cache) if session is not None else {}
+    seen = _seen(session, watch, observers, cache) if session is not None else {}
     if error is not None:
         return Evidence(raised=describe_exception(error, how.limit, caller.function), **seen)
     outputs = tuple(_output(out, given, session, watch, cache) for out in as_tuple(returned))
@@ -98,11 +98,13 @@ def torch_outputs(caller: Caller, inputs: Inputs, how: Edited) -> Evidence:
     return Evidence(returned=(value := plain(returned)), outputs=tuple(map(Output, as_tuple(value))))
 
 
-def _seen(session: Session, observers: Sequence[Observer], cache: RunCache) -> dict[str, Any]:
+def _seen(
+    session: Session, watch: LauncherWatch, observers: Sequence[Observer], cache: RunCache
+) -> dict[str, Any]:
     observation = session.observation()
     launches = [plain_launch(launch, cache) for launch in observation.launches]
     return {
-        "observation": replace(observation, launches=launches),
+        "observation": replace(observation, launches=launches, in_torch=dict(watch.counted)),
         "observations": {type(observer): observer.observation() for observer in observers},
     }
 

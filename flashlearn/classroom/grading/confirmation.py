@@ -12,7 +12,7 @@ nothing. What the launcher has torch compute from its inputs is counted, and may
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
@@ -30,16 +30,29 @@ from flashlearn.running.answer import Answer, Facts
 from flashlearn.running.answer_source import Section
 from flashlearn.running.evidence import Evidence, Raised
 from flashlearn.running.launcher_plan import ConstantTensor, LauncherPlan, Operation
-from flashlearn.running.launcher_work import CHOOSES, MOVES, WorkOfTorch, adds
+from flashlearn.running.launcher_work import (
+    CHOOSES,
+    MOVES,
+    Elements,
+    WorkOfTorch,
+    adds,
+    elements,
+    work_of,
+)
 from flashlearn.running.run_modes import Observed, RunMode
 
 MOST_BY_TORCH = 0.25
 """The share of an exercise's operations that torch may do in the launcher, over all cases."""
+MOST_TRANSCENDENTAL, MOST_COMPUTED, MOST_OF_A_GRADIENT = 0.25, 0.25, 0.4
+"""Of the reference's exponentials and the like, and of all its operations but products, torch may do this
+share. Where gradients are asked for, it may also compute delta, and multiply by alpha."""
 MOST_FILLED = 4
 """So many tensors may a launcher fill where an exercise has no operations."""
 FILLS = frozenset({"fill_", "masked_fill", "masked_fill_"})
 NOT_AGAIN = "its kernels alone do not compute these numbers ({why}){reads}"
 BY_TORCH = "in its launcher torch does {share:.0%} of the work: {which}"
+OF_A_KIND = "in its launcher torch does {share:.0%} of {what}: {which}"
+TRANSCENDENTAL, COMPUTED = "the exponentials, logarithms and the like", "what is no product"
 OBJECTION = "its launcher or its kernels use {all}"
 MAKES_NUMBERS = "its launcher makes numbers that its kernels should make: {all}"
 READS = ": its launcher reads values out of tensors"
@@ -110,10 +123,12 @@ def confirm(
     if len(outcomes) - len(wrong) < right and not is_rounding(outcomes):
         reads = READS if again.reads else ""
         return again.doubts[0] if again.doubts else NOT_AGAIN.format(why=_why(wrong[0]), reads=reads)
-    if too_much := _by_torch(again.work, operations):
+    if too_much := _by_torch(again.work, operations) or _of_a_kind(exercise, again.work, outcomes):
         return too_much
     if again.made and not operations and exercise.judged.work is not None:
         return MAKES_NUMBERS.format(all=", ".join(sorted(again.made)[:6]))
+    if not wrong and exercise.judged.seen is not None and (sentence := exercise.judged.seen(outcomes)):
+        return sentence
     if not wrong and exercise.judged.review is not None:
         again.reviewing = True
         return exercise.judged.review(again, earlier_answer)
@@ -134,11 +149,35 @@ def _by_torch(work: Sequence[WorkOfTorch], operations: float) -> str:
         for name, count in (*one.before, *one.after):
             done[name] = done.get(name, 0) + count
     share = sum(done.values()) / operations if operations else 0.0
-    if share <= MOST_BY_TORCH:
+    return BY_TORCH.format(share=min(share, 1.0), which=_named(done)) if share > MOST_BY_TORCH else ""
+
+
+def _named(names: Iterable[str]) -> str:
+    return ", ".join(f"torch.{name}" for name in sorted(names)[:6])
+
+
+def _of_a_kind(exercise: Exercise, work: Sequence[WorkOfTorch], outcomes: Sequence[Outcome]) -> str:
+    """A sentence if torch did what the products do not: the exponentials of an attention, or its sums.
+
+    Between large products that is a small part of the operations, and still the exercise. Where the reference
+    has nothing but products, torch may add up what kernels stored.
+    """
+    done = sum(map(elements, work), Elements())
+    if not done.computed:
         return ""
-    return BY_TORCH.format(
-        share=min(share, 1.0), which=", ".join(f"torch.{name}" for name in sorted(done)[:6])
-    )
+    needed = Elements()
+    for outcome in outcomes:
+        inputs = exercise.inputs(outcome.case, outcome.case.generator())
+        needed += elements(work_of(exercise.reference, inputs))
+    names = {name for one in work for name, _ in (*one.before, *one.after)}
+    most = MOST_OF_A_GRADIENT if exercise.judged.gradient else MOST_COMPUTED
+    for what, by_torch, of, share in (
+        (TRANSCENDENTAL, done.transcendental, needed.transcendental, MOST_TRANSCENDENTAL),
+        (COMPUTED, done.computed, needed.computed, most),
+    ):
+        if by_torch > share * of and (of or what is TRANSCENDENTAL):
+            return OF_A_KIND.format(share=min(by_torch / max(of, 1), 1.0), what=what, which=_named(names))
+    return ""
 
 
 def made_numbers(plan: LauncherPlan) -> set[str]:

@@ -41,12 +41,14 @@ def main(control: socket.socket, plan: Plan) -> None:
 
 def _serve(control: socket.socket, plan: Plan, folder: str) -> None:
     """Fork a child, or a factory, for each request."""
+    children: dict[str, int] = {}
     for number, (kind, handle) in enumerate(fork_server.requests(control)):
         if kind == FACTORY:
             fork(partial(_run_factory, control, plan, folder, handle, number))
             os.close(handle)
             continue
-        child = fork(partial(_run_child, plan, _fresh_folder(folder, number), handle))
+        own = _fresh_folder(folder, number, children)
+        child = children[str(number)] = fork(partial(_run_child, plan, own, handle))
         os.close(handle)
         with contextlib.suppress(ProcessLookupError):
             fork_server.report(control, child)
@@ -99,15 +101,34 @@ def _apply_shared_layers(plan: Plan) -> str:
     return plan.folder
 
 
-def _fresh_folder(folder: str, number: int) -> str:
-    """An empty folder for a child; what the one before left is deleted."""
+def _fresh_folder(folder: str, number: int, children: dict[str, int]) -> str:
+    """An empty folder for a child; what those before left is deleted, unless they are still running.
+
+    A submission's child runs on while another one carries out its plans. `children` are their process ids by
+    the names of their folders.
+    """
     if not folder:
         return ""
     for name in os.listdir(folder):
-        shutil.rmtree(os.path.join(folder, name), ignore_errors=True)
+        if not _runs(children.get(name)):
+            shutil.rmtree(os.path.join(folder, name), ignore_errors=True)
+            children.pop(name, None)
     own = os.path.join(folder, str(number))
     os.mkdir(own)
     return own
+
+
+def _runs(child: int | None) -> bool:
+    """Whether a child has not ended: those that have are reaped at once."""
+    if child is None:
+        return False
+    try:
+        os.kill(child, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        pass
+    return True
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ from torch import Tensor
 from flashlearn.exercise import Case, Exercise, HowExplained, HowJudged, Inputs, Kind, Mistake
 from flashlearn.lessons.lesson_01_gradients import without_autograd
 from flashlearn.lessons.shared.cases import build_case
+from flashlearn.lessons.shared.own_formulas import one_evaluation, unforeseen
 from flashlearn.outcome import Status
 
 
@@ -121,7 +122,8 @@ linear_backward = Exercise(
         twins=(layer_backward_per_batch,),
         gradient=True,
         call=without_autograd.call,
-        review=without_autograd.review_on(lambda: (layer_inputs(one, one.generator()) for one in LAYERS)),
+        seen=one_evaluation(layer_backward, layer_inputs),
+        review=without_autograd.review_on(lambda: (layer_inputs(one, unforeseen()) for one in LAYERS)),
     ),
     explained=HowExplained(
         mistakes=MISTAKES,

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import torch
 
-from flashlearn.exercise import Case, Exercise, HowExplained, HowJudged, Kind, Mistake
+from flashlearn.exercise import Case, Earlier, Exercise, HowExplained, HowJudged, Kind, Mistake
 from flashlearn.lessons.lesson_03_attention_backward import one_walk
 from flashlearn.lessons.lesson_03_attention_backward.one_head import EXAMPLE_SIZES, shape_in_words
 from flashlearn.lessons.shared.cases import build_case
 from flashlearn.lessons.shared.faulty_formulas.faults import faulty_formula
+from flashlearn.lessons.shared.own_formulas import unforeseen
+from flashlearn.running.answer import Answer
+from flashlearn.running.run_modes import Observed
 
 formula = faulty_formula(one_walk.dq)
 
@@ -86,6 +89,20 @@ def walk(S_q: int, S_k: int, D: int, block: int, data: str = "normal", **more: o
     return build_case(label, sizes, note=note, tags={"large": False}, data=data, **more)
 
 
+def keeps_no_tiles(answer: Answer, earlier: Earlier) -> str:
+    """A sentence if the answer fails, or is wrong, in a walk so long that kept tiles are noticed."""
+    case = walk(4, 65_536, 64, 1024)
+    inputs = one_walk.inputs(case, unforeseen())
+    evidence = answer.run(inputs, Observed())
+    if evidence.raised is not None:
+        return f"In a long walk ({case.name}) it fails. {evidence.raised.sentence}"
+    wide = {name: one.double() if isinstance(one, torch.Tensor) else one for name, one in inputs.items()}
+    right, (found,) = one_walk.dq(**wide), evidence.values
+    if (found.double() - right).abs().max() <= 1e-3 * right.abs().max():
+        return ""
+    return f"In a long walk ({case.name}) dq is wrong."
+
+
 dq_in_one_walk = Exercise(
     name="dq_in_one_walk",
     lesson="03",
@@ -109,6 +126,7 @@ dq_in_one_walk = Exercise(
         twins=(one_walk.dq_with_delta_first,),
         gradient=True,
         call=one_walk.call,
+        review=keeps_no_tiles,
     ),
     explained=HowExplained(
         mistakes=MISTAKES,

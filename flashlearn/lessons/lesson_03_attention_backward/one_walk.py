@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import ctypes
+import gc
 import math
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -15,6 +18,14 @@ from flashlearn.lessons.lesson_03_attention_backward.one_head import backward_in
 from flashlearn.lessons.shared.faulty_formulas.faults import NONE, Faults
 from flashlearn.processes import encoding
 
+KEPT_OF_TILES = 0.35
+"""What may be in use during a walk that was not before it, as a share of all its tiles."""
+LONG = 24 << 20
+"""Bytes of tiles from which on that is looked at: torch's first product alone takes 5 MB for its buffers."""
+KEPT = (
+    "While the tiles passed, {kept:.0f} MB came into use, where all tiles have {all:.0f} MB: they are kept, "
+    "or copies of them. What you need of a tile has to be added up while it is there."
+)
 AGAIN = "You go over the tiles a second time. Here each of them is given once."
 
 
@@ -35,12 +46,18 @@ encoding.register(Tiles)
 
 
 class OneWalk:
-    """The same for one walk: a pair is NaN as soon as the next has come, and a second walk is an error."""
+    """The same for one walk: a pair is NaN as soon as the next has come.
+
+    A second walk is an error, and in a long one it is an error to keep the tiles.
+    """
 
     def __init__(self, tiles: Tiles, dtype: torch.dtype):
         self._pairs = tiles.at(dtype)
         self._last: tuple[Tensor, ...] = ()
         self._begun = False
+        if tiles.k.nbytes + tiles.v.nbytes >= LONG:
+            gc.collect()  # what goes during the walk would hide what comes
+        self._least = _in_use()
 
     def __iter__(self) -> Iterator[tuple[Tensor, ...]]:
         if self._begun:
@@ -53,11 +70,40 @@ class OneWalk:
         return iter(self)
 
     def _walk(self) -> Iterator[tuple[Tensor, ...]]:
+        given = kept = 0
         for pair in self._pairs:
             for tile in self._last:
-                tile.fill_(math.nan)
+                tile.mul_(math.nan)  # what is filled is kept by those who watch a launcher
             self._last = tuple(tile.clone() for tile in pair)
+            given += sum(tile.nbytes for tile in pair)
             yield self._last
+            now = _in_use()
+            self._least = min(self._least, now)
+            kept = max(kept, now - self._least)
+        if given >= LONG and kept > KEPT_OF_TILES * given:
+            raise RuntimeError(KEPT.format(kept=kept / 1e6, all=given / 1e6))
+
+
+class _Mallinfo(ctypes.Structure):
+    _fields_ = [
+        (name, ctypes.c_size_t)
+        for name in (
+            *("arena", "ordblks", "smblks", "hblks", "hblkhd", "usmblks", "fsmblks", "uordblks"),
+            *("fordblks", "keepcost"),
+        )
+    ]
+
+
+def _in_use() -> int:
+    """Bytes that this process holds: Python's small objects, and what glibc gave out where there is one."""
+    small = 32 * sys.getallocatedblocks()
+    try:
+        asked = ctypes.CDLL(None).mallinfo2
+    except (AttributeError, OSError, TypeError):
+        return small
+    asked.restype = _Mallinfo
+    found = asked()
+    return small + found.uordblks + found.hblkhd
 
 
 def inputs(case: Case, generator: torch.Generator) -> Inputs:

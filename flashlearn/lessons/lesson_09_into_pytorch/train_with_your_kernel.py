@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -15,6 +15,9 @@ from flashlearn.lessons.lesson_09_into_pytorch import training
 from flashlearn.lessons.lesson_09_into_pytorch.faulty_formulas.training_run import training_run
 from flashlearn.lessons.shared.cases import build_case
 from flashlearn.lessons.shared.faulty_formulas.faults import faulty_formula
+from flashlearn.lessons.shared.own_formulas import counted, operations
+from flashlearn.observation import Observation
+from flashlearn.outcome import Outcome
 from flashlearn.running.answer import Answer
 from flashlearn.running.run_modes import Observed
 
@@ -127,24 +130,49 @@ def run_case(label: str, seed: int, **sizes: int) -> Case:
     return build_case(label, {"layers": 1, "B": 2, "H": 2, "S": 32, "D": 16, "steps": 8, **sizes}, seed=seed)
 
 
-def review_training(answer: Answer, earlier: Earlier) -> str:
-    """A sentence if no kernels computed the run's attention, or if its losses keep their graphs."""
-    size = training.Size(layers=1, heads=1, head_dim=16, context=16, batch=1, steps=2, learning_rate=3e-3)
-    batches = training.batches(training.text(), size, seed=0)
-    given = {"size": size, "start": training.initial(size, seed=0), "batches": batches}
-    evidence = answer.run(given, Observed()).completed()
-    names = {name for name, _ in evidence.forbidden if "log_softmax" not in name}  # that one is the loss's
-    if any("attention" in name or "softmax" in name or "bmm" in name for name in names):  # the model has none
+MOST = 2.0
+"""What torch may compute beside products, as a multiple of that in a run with its own attention."""
+
+
+def attention_by_kernels(outcomes: Sequence[Outcome]) -> str:
+    """A sentence if torch computed attention in any case's run, or too few kernels ran."""
+    for outcome in outcomes:
+        if outcome.observation is not None:
+            steps, layers = outcome.case.sizes["steps"], outcome.case.sizes["layers"]
+            with torch.enable_grad():
+                inputs = run_inputs(outcome.case, outcome.case.generator())
+                usual = counted(in_one_thread(training.train), inputs)
+            if sentence := _by_torch(outcome.observation, steps * layers, usual):
+                return sentence
+    return ""
+
+
+def _by_torch(observed: Observation, calls: int, usual: Mapping[str, int]) -> str:
+    names = {name for name in observed.in_torch if "log_softmax" not in name}  # that one is the loss's
+    named = any(part in name for name in names for part in ("attention", "softmax", "bmm"))
+    if named or _beside_products(observed.in_torch) > MOST * _beside_products(usual):
         return (
             "The curve is right, but it was computed with torch's attention. Pass your flash_attention to "
             "the model."
         )
-    launched = len(evidence.observation.launches)
-    if launched < 3 * size.steps:
+    if (launched := len(observed.launches)) < 3 * calls:
         return (
-            f"The curve is right, but {launched} kernels ran in {size.steps} steps; with "
-            "flash_attention in the model there are at least three in each."
+            f"The curve is right, but {launched} kernels ran where the model called its attention {calls} "
+            "times; with flash_attention there are at least three in each."
         )
+    return ""
+
+
+def _beside_products(in_torch: Mapping[str, int]) -> int:
+    return operations({name: count for name, count in in_torch.items() if name not in ("mm", "bmm", "addmm")})
+
+
+def review_training(answer: Answer, earlier: Earlier) -> str:
+    """A sentence if the losses of a run keep their graphs."""
+    size = training.Size(layers=1, heads=1, head_dim=16, context=16, batch=1, steps=2, learning_rate=3e-3)
+    batches = training.batches(training.text(), size, seed=0)
+    given = {"size": size, "start": training.initial(size, seed=0), "batches": batches}
+    evidence = answer.run(given, Observed()).completed()
     if evidence.outputs[0].requires_grad:
         return (
             "The curve is right, but its losses are still attached to their graphs, so every step's tensors "
@@ -172,6 +200,7 @@ train_with_your_kernel = Exercise(
         accumulates=False,
         call=run_with_autograd,
         time_limit=120.0,
+        seen=attention_by_kernels,
         review=review_training,
     ),
     explained=HowExplained(mistakes=MISTAKES),

@@ -7,6 +7,7 @@ import torch
 from flashlearn.exercise import Exercise, HowExplained, HowJudged, HowTimed, Kind, Mistake
 from flashlearn.kernels.gluon import specialised_matmul as special
 from flashlearn.lessons.lesson_13_hopper import formulas
+from flashlearn.lessons.lesson_13_hopper.by_hardware import by_hardware
 from flashlearn.lessons.lesson_13_hopper.edited_kernels import EditedKernel
 from flashlearn.lessons.lesson_13_hopper.matrices import HOPPER, matrices
 from flashlearn.lessons.lesson_13_hopper.products import FENCE, FULL_AT, PRODUCTS, TIMED, multiplied
@@ -154,7 +155,11 @@ specialised_matmul = Exercise(
     inputs=matrices,
     cases=PRODUCTS,
     judged=HowJudged(
-        needs=HOPPER, reference=formulas.product, twins=(formulas.product_by_steps,), work=multiplied
+        needs=HOPPER,
+        reference=formulas.product,
+        twins=(formulas.product_by_steps,),
+        work=multiplied,
+        seen=by_hardware("tma load", "wgmma", "fork"),
     ),
     explained=HowExplained(mistakes=MISTAKES),
     timed=HowTimed(peer=torch.matmul, peer_name="torch_matmul", case=TIMED),

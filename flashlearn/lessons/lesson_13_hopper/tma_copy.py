@@ -7,6 +7,7 @@ import torch
 from flashlearn.exercise import Exercise, HowExplained, HowJudged, HowTimed, Inputs, Kind, Mistake, Work
 from flashlearn.kernels.gluon import tma_copy as tma_copy_kernels
 from flashlearn.lessons.lesson_13_hopper import formulas
+from flashlearn.lessons.lesson_13_hopper.by_hardware import by_hardware
 from flashlearn.lessons.lesson_13_hopper.edited_kernels import EditedKernel
 from flashlearn.lessons.lesson_13_hopper.matrices import HOPPER, matrix, matrix_case
 from flashlearn.lessons.lesson_13_hopper.other_tiles import not_only_for_squares
@@ -123,6 +124,7 @@ tma_copy = Exercise(
         reference=formulas.copied,
         accumulates=False,
         work=moved_twice,
+        seen=by_hardware("tma load"),
         review=not_only_for_squares("tma_copy", ("x",), (64, 32)),
     ),
     explained=HowExplained(mistakes=MISTAKES),

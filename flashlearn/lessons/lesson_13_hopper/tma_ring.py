@@ -7,6 +7,7 @@ import torch
 from flashlearn.exercise import Exercise, HowExplained, HowJudged, HowTimed, Inputs, Kind, Mistake, Work
 from flashlearn.kernels.gluon import tma_ring as tma_ring_kernels
 from flashlearn.lessons.lesson_13_hopper import formulas
+from flashlearn.lessons.lesson_13_hopper.by_hardware import by_hardware
 from flashlearn.lessons.lesson_13_hopper.edited_kernels import EditedKernel
 from flashlearn.lessons.lesson_13_hopper.matrices import HOPPER, matrix, matrix_case
 from flashlearn.lessons.shared.faulty_formulas.faults import faulty_formula
@@ -181,6 +182,7 @@ tma_ring = Exercise(
         twins=(formulas.summed_by_tiles,),
         output_dtypes={"y": torch.float32},
         work=added_once,
+        seen=by_hardware("tma load"),
     ),
     explained=HowExplained(mistakes=MISTAKES),
     timed=HowTimed(

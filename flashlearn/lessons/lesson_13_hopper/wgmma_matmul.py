@@ -7,6 +7,7 @@ import torch
 from flashlearn.exercise import Exercise, HowExplained, HowJudged, HowTimed, Kind, Mistake
 from flashlearn.kernels.gluon import wgmma_matmul as wgmma
 from flashlearn.lessons.lesson_13_hopper import formulas
+from flashlearn.lessons.lesson_13_hopper.by_hardware import by_hardware
 from flashlearn.lessons.lesson_13_hopper.edited_kernels import EditedKernel
 from flashlearn.lessons.lesson_13_hopper.matrices import HOPPER, matrices
 from flashlearn.lessons.lesson_13_hopper.other_tiles import not_only_for_squares
@@ -143,6 +144,7 @@ wgmma_matmul = Exercise(
         reference=formulas.product,
         twins=(formulas.product_by_steps,),
         work=multiplied,
+        seen=by_hardware("tma load", "wgmma"),
         review=not_only_for_squares("wgmma_matmul", ("a", "b"), (128, 64, 64)),
     ),
     explained=HowExplained(mistakes=MISTAKES),

@@ -57,6 +57,18 @@ def test_fewer_layers_hold_too(without: tuple[str, ...]):
         assert child.run({"x": 21}, PlainCall()).returned == (42, ())
 
 
+def test_a_child_keeps_its_folder_while_others_come_and_go():
+    if why := AVAILABLE.insufficient():
+        pytest.skip(why)
+    keeps = "import os\nopen('kept', 'w').close()\n"
+    with SandboxServer() as server, server.factory() as factory, SandboxedAnswer(factory) as child:
+        assert child.run_cells([CellText(1, keeps)], {}) == []
+        for _ in range(2):
+            with SandboxedAnswer(factory) as other:
+                assert other.run_cells([CellText(1, "import os\nassert os.listdir() == []")], {}) == []
+        assert child.run_cells([CellText(2, "assert os.listdir(os.getcwd()) == ['kept']")], {}) == []
+
+
 @pytest.mark.parametrize("lesson", lessons())
 def test_no_source_that_is_handed_out_holds_an_answer_of_its_lesson(lesson: str):
     texts = child_sources.sources(lesson)

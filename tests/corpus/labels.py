@@ -57,6 +57,7 @@ GENERIC_NAMES = (
             "added constant",
             "transposed",
             "stored with other strides",
+            "stored row by row",
             "permuted heads",
             "shifted",
             "precision",

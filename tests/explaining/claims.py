@@ -264,6 +264,18 @@ def _other_strides(kind, clues: Clues) -> bool:
     return True
 
 
+@_claim(misplaced_stores.StoredRowByRow)
+def _row_by_row(kind, clues: Clues) -> bool:
+    for clue in clues:
+        got, given = clue.check.got, clue.inputs[kind.tensor]
+        if got.stride() != kind.strides or (given.shape, given.stride()) != (got.shape, got.stride()):
+            return False
+        memory = got.double().as_strided((got.numel(),), (1,)).reshape(got.shape)
+        if not _alike(memory.numpy(), *_arrays(clue)[1:]):
+            return False
+    return True
+
+
 @_claim(misplaced_stores.Shifted)
 def _shifted(kind, clues: Clues) -> bool:
     for got, expected, slack in _telling(clues):

@@ -218,6 +218,48 @@ class StoredWithOtherStrides(Rule):
         )
 
 
+@dataclass(frozen=True)
+class StoredRowByRow(Rule):
+    """`output` has the `strides` of `tensor`, and is stored as if each row came after the one before."""
+
+    name = "stored row by row"
+    rank = 82
+    conclusive = True
+
+    output: str
+    tensor: str
+    strides: tuple[int, ...]
+    case: str
+
+    @classmethod
+    def look(cls, clue: Clue) -> StoredRowByRow | None:
+        """Right once its memory is read in order, with the strides of an input of the same shape."""
+        got = clue.check.got
+        if got.ndim < 2 or got.is_contiguous():
+            return None
+        places = _places(got)
+        if int(places.max()) != got.numel() - 1 or len(places.unique()) < got.numel():
+            return None
+        memory = clue.got.flatten()[places.argsort()]
+        alike = [
+            name
+            for name, value in clue.inputs.items()
+            if isinstance(value, torch.Tensor) and (value.shape, value.stride()) == (got.shape, got.stride())
+        ]
+        if not alike or not near(memory, clue.expected.flatten(), clue.slack):
+            return None
+        return cls(clue.name, alike[0], got.stride(), clue.outcome.case.name)
+
+    def wording(self) -> Wording:
+        """Whose strides the output has."""
+        return Wording(
+            f"{self.output} holds the right numbers in other places: it has the strides of {self.tensor}, "
+            f"{self.strides} in case {self.case}, and the store writes one row after the other.",
+            f"torch.empty_like keeps the order in which a dense tensor lies in memory: which strides should "
+            f"{self.output} have, and which ones does its store use?",
+        )
+
+
 def _places(view: torch.Tensor) -> torch.Tensor:
     """Where the view's strides put each of its elements, counted from the first."""
     places = torch.zeros((), dtype=torch.int64)

@@ -141,6 +141,7 @@ CASES = (
     rows(5, 24, layout="strided", seed=5, note="dp is a slice"),
     rows(5, 24, layout="every 2nd column", data="p is a view", seed=6, note="p is every 2nd column"),
     rows(4, 19, layout="transposed", seed=7, note="dp is transposed"),
+    rows(4, 19, layout="transposed", data="p is a view", seed=20, note="p is transposed"),
     rows(4, 29, magnitude=5.0, seed=8, note="sharp rows"),
     rows(3, 13, data="equal", seed=9, note="equal probabilities"),
     rows(5, 11, data="some −inf", seed=10, note="some p are 0"),

@@ -135,8 +135,8 @@ def _single_gradient(name: str, full: Tensor, answer: Answer, given: dict) -> st
     place = "qkv".index(name)
     found = evidence.outputs[place + 1].value
     asked = (
-        f"Where {name} is the {('first', 'second', 'third')[place]} argument after ctx, "
-        f"`ctx.needs_input_grad[{place}]` says whether it requires one."
+        f"If {name} is the {('first', 'second', 'third')[place]} argument after ctx, "
+        f"`ctx.needs_input_grad[{place}]` says whether it requires a gradient."
     )
     if found is None:
         return f"{where} d{name} is None, and {name} gets no gradient. {asked}"

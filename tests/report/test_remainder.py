@@ -71,18 +71,17 @@ def test_an_access_out_of_bounds_does_not_explain_the_cases_that_run_to_the_end(
     finding = Finding(OutOfBounds("Program 0 reads x[9].", CASE.name), PLACE)
     assert said([PASSES, STOPS], finding) == ""
     text = said([PASSES, STOPS, STOPS, NUMBERS], finding)
-    assert text.startswith("2 failing cases stop there, 1 runs to the end with a wrong result")
+    assert text.startswith("2 failing cases stop there; 1 runs to the end but gives a wrong result")
     assert "check again" in text and "fits" not in text
     elsewhere = replace(STOPS, place=replace(PLACE, line=9))
-    assert said([STOPS, elsewhere], finding).startswith("1 failing case stops there, 1 elsewhere")
+    assert said([STOPS, elsewhere], finding).startswith("1 failing case stops there; 1 stops elsewhere")
 
 
 def test_of_what_comes_after_a_line_that_stops_every_case_nothing_is_claimed():
     finding = Finding(OutOfBounds("Program 0 writes y[9].", CASE.name), PLACE)
     race = outcome(Status.RACE, place=replace(PLACE, program=(1, 0, 0)))
-    clause = (
-        "both failing cases stop there, and what comes after that is not known: check again after fixing it"
-    )
+    after = "show nothing of what comes after that: check again after fixing it"
+    clause = f"both failing cases stop there, and {after}"
     assert said([PASSES, STOPS, race], finding) == clause
     declared = Finding(DeclaredFault("It stops.", CASE.name, "A wait is missing.", ""), PLACE, fits=2, of=2)
     assert said([STOPS, STOPS], declared) == clause
@@ -108,9 +107,9 @@ def test_a_place_that_was_traced_in_one_case_leaves_the_others_open():
 
 def test_nan_alone_are_not_counted_as_an_explanation():
     assert said([NUMBERS, NUMBERS], DECLARED) == "this reproduces the numbers of both failing cases"
-    assert said([NAN, NAN], DECLARED).startswith("the only evidence is in NaN and infinities")
+    assert said([NAN, NAN], DECLARED).startswith("the only evidence is NaN and infinities")
     mixed = said([NUMBERS, NAN], DECLARED)
-    assert "1 of them only by NaN and infinities" in mixed and "check again" in mixed
+    assert "in 1 of them the only evidence is NaN and infinities" in mixed and "check again" in mixed
 
 
 def test_only_of_a_mistake_whose_correction_was_tried_it_is_said_that_it_explains_every_case():

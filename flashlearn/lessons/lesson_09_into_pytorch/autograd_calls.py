@@ -100,7 +100,7 @@ def _kept(answer: Answer) -> str:
         return ""
     hold = "hold tensors" if " and " in raised.text else "holds a tensor"
     return (
-        f"Every case passes; but {raised.text} {hold}. Keep tensors with `ctx.save_for_backward`: it notices "
+        f"Every case passes, but {raised.text} {hold}. Keep tensors with `ctx.save_for_backward`: it notices "
         "if one of them is changed before the backward pass, and lets autograd free them together with the "
         "graph. What is not a tensor may be an attribute."
     )

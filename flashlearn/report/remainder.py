@@ -143,9 +143,8 @@ def _nothing_after(failing: list[Outcome]) -> str:
         return ""
     lines = {one.place.line if one.place is not None else None for one in failing}
     where = "stop there" if len(lines) == 1 else "end early"
-    return (
-        f"{all_of(len(failing), 'failing case')} {where}, and show nothing of what comes after that: {AGAIN}"
-    )
+    stop = f"{all_of(len(failing), 'failing case')} {where}"
+    return f"{stop}, so they show nothing about what comes after: {AGAIN}"
 
 
 def _has_no_numbers(outcome: Outcome) -> bool:

@@ -80,8 +80,8 @@ def test_an_access_out_of_bounds_does_not_explain_the_cases_that_run_to_the_end(
 def test_of_what_comes_after_a_line_that_stops_every_case_nothing_is_claimed():
     finding = Finding(OutOfBounds("Program 0 writes y[9].", CASE.name), PLACE)
     race = outcome(Status.RACE, place=replace(PLACE, program=(1, 0, 0)))
-    after = "show nothing of what comes after that: check again after fixing it"
-    clause = f"both failing cases stop there, and {after}"
+    after = "they show nothing about what comes after: check again after fixing it"
+    clause = f"both failing cases stop there, so {after}"
     assert said([PASSES, STOPS, race], finding) == clause
     declared = Finding(DeclaredFault("It stops.", CASE.name, "A wait is missing.", ""), PLACE, fits=2, of=2)
     assert said([STOPS, STOPS], declared) == clause

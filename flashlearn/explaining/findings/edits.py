@@ -65,7 +65,8 @@ class OneEdit(FindingKind):
         )
         if self.doubt:
             return Wording(f"{self._neutral(result)}. {DOUBT}", DOUBT_QUESTION)
-        return Wording(f"{self.change()} {result}.", self.question)
+        start = f"{self.change().removesuffix(',')}," if self.output else self.change()
+        return Wording(f"{start} {result}.", self.question)
 
     @property
     def question(self) -> str:

@@ -117,11 +117,11 @@ class NanOrigin(FindingKind):
         source = ""
         if self.overflowed:
             line = (
-                f"line {self.where.line} (`{self.where.text.strip()}`), where "
+                f"line {self.where.line} (`{self.where.text.strip()}`), where a number "
                 if self.where is not None
                 else ""
             )
-            source = f" The infinity comes from {line}a number that became too large for its format."
+            source = f" The infinity comes from {line or 'a number that '}became too large for its format."
             if self.operation == "inf minus inf":
                 step = OPERATIONS["overflow"][1]
         where = f"in line {self.line}: {what}" if self.line else f"where {what}"

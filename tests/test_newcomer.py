@@ -43,7 +43,7 @@ def test_a_budget_whose_registers_are_not_rounded_to_eights_is_wrong():
     ("number", "words"),
     [
         (1, "No trial of your suite kills mutant 2: assumes that alpha is 1/√D."),
-        (13, "A trial of your suite condemns right 2: a right kernel, in powers of two."),
+        (13, "A trial of your suite condemns right 2: a right kernel that uses powers of two."),
     ],
 )
 def test_a_wrong_verdict_says_who_lives_and_who_was_condemned(number, words):

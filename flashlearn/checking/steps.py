@@ -58,14 +58,14 @@ def _undecided(exercise: Exercise, error: Exception) -> Outcome:
     return Outcome(
         exercise.cases[0],
         Status.UNDECIDED,
-        "Every case passes; but the final review of your answer could not be completed "
+        "Every case passes, but the final review of your answer could not be completed "
         f"({type(error).__name__}: {str(error)[:120]}), so this is no pass yet.",
     )
 
 
 def _interrupted(exercise: Exercise, error: Raised) -> Outcome:
     """The outcome of a call beyond the cases that was interrupted."""
-    sentence = f"Every case passes; but called once more, with other inputs, it failed. {error.sentence}"
+    sentence = f"Every case passes, but called once more, with other inputs, it failed. {error.sentence}"
     return Outcome(exercise.cases[0], error.status, sentence, place=error.place, fault=error.fault)
 
 

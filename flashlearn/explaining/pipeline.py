@@ -203,8 +203,8 @@ REFINEMENTS = (
     ),
     Stage(
         "second look",
-        "An edit with which some cases pass, or another dtype of an output, is a repair: what is wrong with "
-        "it is explained anew, and counted.",
+        "A repair is an edit with which some cases pass, or another dtype for an output. What is still wrong "
+        "after the repair is explained in the same way.",
         _second_look,
         Role.REFINEMENT,
         budget=f"{MOST_WORK:g} accesses to memory",
@@ -251,8 +251,8 @@ WRONG_NUMBERS = (*PROOFS, *NAMING, *REFINEMENTS)
 ENDED_EARLY = (
     Stage(
         "result in an input",
-        "The launcher stores its result into an input; in cases in which that input has strides of its own, "
-        "the store leaves it.",
+        "The launcher stores its result into an input; where that input has other strides, the store goes "
+        "outside the tensor.",
         stages.result_into_input,
         Role.PROOF,
         reruns=False,
@@ -288,8 +288,8 @@ ENDED_EARLY = (
     ),
     Stage(
         "second look at a fault",
-        "With an edit that makes some cases pass, and after which no access fails, what is wrong then is "
-        "explained anew.",
+        "After an edit with which some cases pass and no access fails, what is still wrong is explained in "
+        "the same way.",
         _second_look,
         Role.REFINEMENT,
         budget=f"{MOST_WORK:g} accesses to memory",

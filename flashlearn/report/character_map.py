@@ -1,6 +1,6 @@
 """The tile map for a terminal: a character per group of elements, its worst; heads side by side.
 
-S_q 0 to 36 down, D 0 to 15 across; one character per element; lines between programs
+S_q 0 to 36 down, D 0 to 15 across; each character stands for 1 element; lines separate programs
        batch 1, head 2
      0┃················
     16┃░░░░▒▒▒▒▒▒▒▒▒▒▒▒
@@ -100,7 +100,9 @@ def _ruler(tiles: TileMap, spans: tuple[list[tuple[int, int]], list[tuple[int, i
     high, wide = (max(b - a for a, b in part) for part in spans)
     size = tiles.panels[0].ratio.shape
     group = f"{high}×{wide} elements" if not tiles.strip else plural(wide, "element")
-    across = f"{tiles.axes[1]} 0 to {size[1] - 1}"
-    where = f"{across} across" if tiles.strip else f"{tiles.axes[0]} 0 to {size[0] - 1} down, {across} across"
-    each = "element" if high * wide == 1 else f"{group}, the worst of them"
-    return f"{where}; one character per {each}" + ("; lines between programs" if cut else "")
+    across = f"{tiles.axes[1]} 0 to {size[1] - 1} across"
+    where = across if tiles.strip else f"{tiles.axes[0]} 0 to {size[0] - 1} down, {across}"
+    shows = "" if high * wide == 1 else " and shows the worst of them"
+    return f"{where}; each character stands for {group if shows else '1 element'}{shows}" + (
+        "; lines separate programs" if cut else ""
+    )

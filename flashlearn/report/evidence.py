@@ -99,7 +99,7 @@ def support(result: CheckResult, outcome: Outcome | None) -> str:
     if total == 1:
         sizes = "" if result.exercise.kind is Kind.SYMBOLIC else sizes_of(outcome.case)
         about = f": {sizes}, {dtype_name(outcome.case.dtype)}" if sizes else ""
-        return f"Seen in case {outcome.case.name}{about}."
+        return f"Seen in case “{outcome.case.name}”{about}."
     parts = [f"{passed} of {total} cases pass{'es' if passed == 1 else ''}"]
     skipped = skipped_cases(result)
     if skipped:
@@ -108,7 +108,7 @@ def support(result: CheckResult, outcome: Outcome | None) -> str:
         seen = "Seen only" if passed == total - 1 else "First seen"
         if outcome is not result.principal:
             seen = "Seen"
-        parts.insert(0, f"{seen} in case {outcome.case.name}")
+        parts.insert(0, f"{seen} in case “{outcome.case.name}”")
     fit = explained_and_left(result)
     text = "; ".join([*parts, fit] if fit else parts) + "."
     return " ".join([text, *_beside(result)])

@@ -22,7 +22,9 @@ from flashlearn.report.data import CheckResult
 
 AGAIN = "check again after fixing it"
 
-OPEN = f"whether this is all is not known: {AGAIN}"
+OPEN = "there may be further mistakes: check again after fixing this one"
+
+UNDEFINED = "NaN and infinities, which other mistakes produce as well"
 
 STOPPED = (Status.CRASHED, Status.OUT_OF_BOUNDS, Status.RACE)
 
@@ -79,16 +81,16 @@ def _fits_all(finding: Finding, result: CheckResult, failing: list[Outcome]) -> 
     silent = sum(map(_has_no_numbers, failing)) if declared else 0
     gives = "reproduces the numbers of" if declared and not _was_tried(finding) else "explains"
     if _second_by_nan_alone(finding):
-        return f"the only evidence for the second one is in NaN and infinities: {AGAIN}"
+        return f"the only evidence for the second one is NaN and infinities: {AGAIN}"
     if silent and silent == len(failing):
-        return f"the only evidence is in NaN and infinities, which other mistakes produce as well: {AGAIN}"
+        return f"the only evidence is {UNDEFINED}: {AGAIN}"
     if len(failing) < finding.of == len(result.outcomes):  # it was tried on the cases that pass as well
         hidden = "the one that passes" if len(result.outcomes) - len(failing) == 1 else "those that pass"
         return f"this {gives} {all_of(finding.of, 'case')}; in {hidden}, the mistake makes no difference"
     left = len(failing) - finding.of
     if left <= 0:
         fits = f"this {gives} {all_of(len(failing), 'failing case')}"
-        poor = f", {silent} of them only by NaN and infinities, which other mistakes produce as well: {AGAIN}"
+        poor = f"; in {silent} of them the only evidence is {UNDEFINED}: {AGAIN}"
         return fits + poor if silent else fits
     others = "the other one" if left == 1 else f"the other {left}"
     return f"this {gives} {all_of(finding.of, 'case')} that it was tested on; {others} could not be tested"
@@ -141,7 +143,8 @@ def _nothing_after(failing: list[Outcome]) -> str:
         return ""
     lines = {one.place.line if one.place is not None else None for one in failing}
     where = "stop there" if len(lines) == 1 else "end early"
-    return f"{all_of(len(failing), 'failing case')} {where}, and what comes after that is not known: {AGAIN}"
+    stop = f"{all_of(len(failing), 'failing case')} {where}"
+    return f"{stop}, so they show nothing about what comes after: {AGAIN}"
 
 
 def _has_no_numbers(outcome: Outcome) -> bool:
@@ -162,15 +165,15 @@ def _others(principal: Outcome | None, failing: list[Outcome]) -> str:
     if not wrong and not elsewhere:
         return _nothing_after(failing)
     stop = "1 failing case stops" if len(alike) == 1 else f"{len(alike)} failing cases stop"
-    seen = [f"{elsewhere} elsewhere"] if elsewhere else []
+    seen = [f"{elsewhere} stop{'s' * (elsewhere == 1)} elsewhere"] if elsewhere else []
     if wrong:
         run = (
-            "1 runs to the end with a wrong result"
+            "1 runs to the end but gives a wrong result"
             if wrong == 1
-            else f"{wrong} run to the end with wrong results"
+            else f"{wrong} run to the end but give wrong results"
         )
         seen.append(f"{run}, perhaps for another reason")
-    return f"{stop} there, {' and '.join(seen)}: {AGAIN}"
+    return f"{stop} there; {' and '.join(seen)}: {AGAIN}"
 
 
 def _line(outcome: Outcome) -> tuple[object, ...]:

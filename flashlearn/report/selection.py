@@ -71,7 +71,7 @@ def _why_not(
     case: str | int | None,
 ) -> str:
     """Why nothing can be shown element by element."""
-    where = f" in case {outcomes[0].case.name}" if case is not None and outcomes else ""
+    where = f" in case “{outcomes[0].case.name}”" if case is not None and outcomes else ""
     problem = next((c.problem for _, c in found if c.problem), "")
     what = output or "no output"
     if problem:

@@ -75,7 +75,7 @@ def with_its_case(result: CheckResult, message: str, case: str = "") -> str:
     failing = sum(one.status is not Status.PASS for one in result.outcomes)
     if outcome is None or failing < 2 or not ERROR.match(message):
         return message
-    return f"In case {case or outcome.case.name}, {message}"
+    return f"In case “{case or outcome.case.name}”, {message}"
 
 
 def shortened(message: str) -> str:

@@ -95,7 +95,7 @@ def test_a_leak_is_told_from_rounding_where_there_are_both():
         ("<= last_seen[:, None]", "<= last_seen[:, None] + 1"),
     )
     assert found is not None and found.names == ("leak from the future",)
-    assert "one is key 18 of query 0, which may see keys 0 to 17" in found.sentence
+    assert "key 18 has weight for query 0, which may see only keys 0 to 17" in found.sentence
 
 
 MASK = "columns[None, :] <= rows[:, None] + S_k - S_q"

@@ -111,7 +111,7 @@ def test_what_a_finding_of_two_mistakes_counts_is_recomputed(title):
 def test_a_repair_of_one_output_is_counted_by_outputs_and_gives_no_reason_for_the_rest(left, says):
     edit = Finding(OneEdit("name", 3, "x", "y", 0, output="c"), fits=0, of=0)
     sentence = AfterRepair(0, 10, 0, (edit,), left).wording().sentence
-    assert sentence == f"Line 3 has `x`; with `y` c is right in every case. {says} still wrong."
+    assert sentence == f"Line 3 has `x`; with `y`, the output c is right in every case. {says} still wrong."
 
 
 def test_what_a_repair_leaves_is_not_said_to_have_another_reason():

@@ -56,7 +56,7 @@ def test_what_was_never_read_is_listed_once_for_two_outputs():
     told = [
         Finding(NeverRead(output, Example("c", unread))) for output, unread in (("o", (q, v)), ("lse", (q,)))
     ]
-    assert sentence(*told).endswith("Never read in case c: q[16:], v[16:]. The same holds for lse.")
+    assert sentence(*told).endswith("Never read in case “c”: q[16:], v[16:]. The same holds for lse.")
 
 
 def test_what_is_said_of_an_input_is_said_once_whatever_depends_on_it():

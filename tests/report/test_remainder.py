@@ -71,18 +71,17 @@ def test_an_access_out_of_bounds_does_not_explain_the_cases_that_run_to_the_end(
     finding = Finding(OutOfBounds("Program 0 reads x[9].", CASE.name), PLACE)
     assert said([PASSES, STOPS], finding) == ""
     text = said([PASSES, STOPS, STOPS, NUMBERS], finding)
-    assert text.startswith("2 failing cases stop there, 1 runs to the end with a wrong result")
+    assert text.startswith("2 failing cases stop there; 1 runs to the end but gives a wrong result")
     assert "check again" in text and "fits" not in text
     elsewhere = replace(STOPS, place=replace(PLACE, line=9))
-    assert said([STOPS, elsewhere], finding).startswith("1 failing case stops there, 1 elsewhere")
+    assert said([STOPS, elsewhere], finding).startswith("1 failing case stops there; 1 stops elsewhere")
 
 
 def test_of_what_comes_after_a_line_that_stops_every_case_nothing_is_claimed():
     finding = Finding(OutOfBounds("Program 0 writes y[9].", CASE.name), PLACE)
     race = outcome(Status.RACE, place=replace(PLACE, program=(1, 0, 0)))
-    clause = (
-        "both failing cases stop there, and what comes after that is not known: check again after fixing it"
-    )
+    after = "they show nothing about what comes after: check again after fixing it"
+    clause = f"both failing cases stop there, so {after}"
     assert said([PASSES, STOPS, race], finding) == clause
     declared = Finding(DeclaredFault("It stops.", CASE.name, "A wait is missing.", ""), PLACE, fits=2, of=2)
     assert said([STOPS, STOPS], declared) == clause
@@ -102,15 +101,15 @@ def test_a_dtype_with_which_alone_all_cases_pass_explains_them():
 
 def test_a_place_that_was_traced_in_one_case_leaves_the_others_open():
     traced = Finding(PaddingCounts("x", 3, ("key",), "small", (0,), "y", 4), PLACE)
-    assert "not known" in said([NUMBERS, NUMBERS], traced)
+    assert "may be further mistakes" in said([NUMBERS, NUMBERS], traced)
     assert said([PASSES, NUMBERS], traced) == ""
 
 
 def test_nan_alone_are_not_counted_as_an_explanation():
     assert said([NUMBERS, NUMBERS], DECLARED) == "this reproduces the numbers of both failing cases"
-    assert said([NAN, NAN], DECLARED).startswith("the only evidence is in NaN and infinities")
+    assert said([NAN, NAN], DECLARED).startswith("the only evidence is NaN and infinities")
     mixed = said([NUMBERS, NAN], DECLARED)
-    assert "1 of them only by NaN and infinities" in mixed and "check again" in mixed
+    assert "in 1 of them the only evidence is NaN and infinities" in mixed and "check again" in mixed
 
 
 def test_only_of_a_mistake_whose_correction_was_tried_it_is_said_that_it_explains_every_case():
@@ -124,7 +123,7 @@ def test_a_second_mistake_that_only_nan_shows_is_not_said_to_explain_every_case(
     first = Finding(OneEdit("name", 3, "x", "y", 1), PLACE, fits=1, of=1)
     second = Finding(replace(DECLARED.kind, only_nan=True), fits=1, of=1)
     text = said([NUMBERS, NAN], Finding(AfterRepair(1, 2, 2, (first, second)), PLACE, fits=2, of=2))
-    assert "explains" not in text and "the only evidence for the second one is in NaN" in text
+    assert "explains" not in text and "the only evidence for the second one is NaN" in text
 
 
 def test_what_is_left_open_is_counted_among_all_failing_cases():

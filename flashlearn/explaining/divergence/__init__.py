@@ -1,7 +1,7 @@
 """Where a wrong kernel leaves the right way: the first value that is none of the exercise's quantities.
 
     >>> first_divergence(exercise, launcher, outcomes).sentence
-    'Through tile (0, 0) no result is wrong; in tile (0, 1), line 31, `acc` …'
+    'Up to and including tile (0, 0), no result is wrong; in tile (0, 1), line 31, `acc` …'
 
 Values are recognised by their numbers, not by their names, and a statement is only named if the launcher
 gives right outputs once that statement's value is put right. Otherwise there is nothing to say: None.

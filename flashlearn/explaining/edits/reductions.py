@@ -52,7 +52,8 @@ OVERWRITING_GUARD = edit_kind(
     "overwriting guard",
     sentence="Line {line}, `{old}`, writes the guard's number into the value itself; "
     "with a separate name for it, used in the exponents alone,",
-    question="What does the next iteration, or the store, make of it in a row that has seen nothing?",
+    question="What is computed from this value, in the next iteration or for the store, in a row whose "
+    "elements so far were all −inf?",
 )
 
 

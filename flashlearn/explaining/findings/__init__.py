@@ -5,7 +5,7 @@ its wording; a rule (`rule.Rule`) also knows how it is seen in wrong numbers, an
 
 >>> from flashlearn.explaining.findings.zero_sign_constants import Sign
 >>> Finding(Sign("dq")).sentence
-'dq has the right size and the opposite sign.'
+'dq has the right magnitude but the opposite sign.'
 
 Nothing is registered: every module of this package is found, and with it its kinds.
 """

@@ -22,8 +22,8 @@ COMMENT = re.compile(r"(?<=\s)#[^\n]*(?=\n)")
 
 DOUBT = "This change may avoid the mistake rather than correct it."
 DOUBT_QUESTION = (
-    "Why does this change help? Look, before and after this line, for the first value that is not "
-    "what the formula says."
+    "Why does this change help? Check the lines around this one, and find the first value that differs "
+    "from the formula."
 )
 
 
@@ -58,13 +58,15 @@ class OneEdit(FindingKind):
     def wording(self) -> Wording:
         """What the edit changes, and that it was seen to be enough."""
         result = (
-            f"{self.output} {'are' if ' and ' in self.output else 'is'} right in every case"
+            f"the {'outputs' if ' and ' in self.output else 'output'} {self.output} "
+            f"{'are' if ' and ' in self.output else 'is'} right in every case"
             if self.output
             else all_pass(self.cases)
         )
         if self.doubt:
             return Wording(f"{self._neutral(result)}. {DOUBT}", DOUBT_QUESTION)
-        return Wording(f"{self.change()} {result}.", self.question)
+        start = f"{self.change().removesuffix(',')}," if self.output else self.change()
+        return Wording(f"{start} {result}.", self.question)
 
     @property
     def question(self) -> str:

@@ -75,7 +75,9 @@ class FirstDivergence(FindingKind):
         within = f" of {self.function}" if self.function else ""
         where = f"in tile {tile_words(self.tile)}, line {self.line}{within}, {self._subject()}"
         start = (
-            f"Through tile {tile_words(self.before)} no result is wrong; " if self.before is not None else ""
+            f"Up to and including tile {tile_words(self.before)}, no result is wrong; "
+            if self.before is not None
+            else ""
         )
         sentence = f"{start}{where} is {self._what()} (case {self.case})."
         return Wording(sentence[0].upper() + sentence[1:], self._step())
@@ -89,9 +91,7 @@ class FirstDivergence(FindingKind):
                 "which arguments?"
             )
         if kind == "NaN":
-            return (
-                "Which operands are infinite there, and what do this line and those before it make of them?"
-            )
+            return "Which operands are infinite there, and what do this line and the lines before it compute?"
         if kind == "multiple":
             return "Which line applies this factor, or leaves it out: this one, or one before it?"
         if kind == "power":
@@ -141,7 +141,7 @@ class FirstDivergence(FindingKind):
         if self.rows is not None:
             meant = f"rows {self.rows[0]} to {self.rows[1]} of {self.quantity}"
         if kind == "NaN":
-            return f"NaN in places{others}"
+            return f"NaN in some elements{others}"
         instead = str(self.instead or "")
         return f"not {meant}{though}{others}" + (f": {instead}" if instead else "")
 

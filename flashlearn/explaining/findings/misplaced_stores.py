@@ -58,7 +58,7 @@ class NeverWritten(Rule):
         if self.count == 1 < self.total:
             keeps = "elements keeps what it"
         return Wording(
-            f"No program writes {self.output}[{indices(self.first)}] in case {self.case}: {self.count} of "
+            f"No program writes {self.output}[{indices(self.first)}] in case “{self.case}”: {self.count} of "
             f"{self.total} {keeps} held before the launch.{' ' if why else ''}{why}",
             step or "Do the grid, the addresses and the mask of the store cover the whole output?",
         )
@@ -98,7 +98,7 @@ class WrittenTwice(Rule):
         """How many elements, and how often."""
         return Wording(
             f"{self.count} of {self.total} elements of {self.output} hold {self.times:.0f} times the right "
-            f"number in case {self.case}, the first at {list(self.first)}; the others are right. It "
+            f"number in case “{self.case}”, the first at {list(self.first)}; the others are right. It "
             f"looks as if the same numbers were added {self.times:.0f} times there.",
             "Which programs, or which steps of the loop, add to this element?",
         )

@@ -61,7 +61,7 @@ class LastKeysMissing(FindingKind):
         """Which keys, and whether they are read."""
         if self.counted:
             return Wording(
-                f"Keys {self.first} and beyond are counted in LSE, which is right, but have no weight in O "
+                f"The keys from {self.first} on are counted in LSE, which is right, but have no weight in O "
                 f"(case {self.case}).",
                 LOST,
             )
@@ -72,7 +72,7 @@ class LastKeysMissing(FindingKind):
         )
         steps = begins, SCANNED if self.loop else OWN.format(what="keys")
         return _wording(
-            f"No query gives weight to keys {self.first} and beyond", self.case, self.unread, steps
+            f"No query gives weight to any key from {self.first} on", self.case, self.unread, steps
         )
 
 
@@ -126,7 +126,7 @@ class LastQueriesMissing(FindingKind):
         )
         steps = begins, SCANNED_QUERIES if self.loop else OWN.format(what="queries")
         return _wording(
-            f"Queries {self.first} and beyond give no weight to any key", self.case, self.unread, steps
+            f"The queries from {self.first} on give no weight to any key", self.case, self.unread, steps
         )
 
 

@@ -117,9 +117,11 @@ class NanOrigin(FindingKind):
         source = ""
         if self.overflowed:
             line = (
-                f"in line {self.where.line} (`{self.where.text.strip()}`) " if self.where is not None else ""
+                f"line {self.where.line} (`{self.where.text.strip()}`), where a number "
+                if self.where is not None
+                else ""
             )
-            source = f" The infinity comes from a number that {line}became too large for its format."
+            source = f" The infinity comes from {line or 'a number that '}became too large for its format."
             if self.operation == "inf minus inf":
                 step = OPERATIONS["overflow"][1]
         where = f"in line {self.line}: {what}" if self.line else f"where {what}"
@@ -137,4 +139,4 @@ def sentence_away_from(finding: Finding, shown: Place | None) -> str:
 
 def reach(case: str, output: str, count: int, total: int) -> str:
     """How far undefined numbers reach."""
-    return f"In case {case}, it reaches {count} of {total} elements of {output}."
+    return f"In case “{case}”, it reaches {count} of the {total} elements of {output}."

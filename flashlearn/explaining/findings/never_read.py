@@ -56,7 +56,7 @@ class Example:
     unread: tuple[Unread, ...]
 
     def __str__(self) -> str:
-        return f"Never read in case {self.case}: {', '.join(map(str, self.unread))}."
+        return f"Never read in case “{self.case}”: {', '.join(map(str, self.unread))}."
 
 
 def _shown(example: Example | None) -> str:

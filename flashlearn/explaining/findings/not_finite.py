@@ -49,7 +49,7 @@ class NotFinite(Rule):
     def wording(self) -> Wording:
         """The first element, and operations that make such numbers."""
         return Wording(
-            f"In case {self.case}, {self.output}[{indices(self.first)}] is {self.got}, but it should be "
+            f"In case “{self.case}”, {self.output}[{indices(self.first)}] is {self.got}, but it should be "
             f"{self.expected:.3g}; {self.count} of {self.total} elements are not finite.",
             FROM_NAN if math.isnan(self.got) else FROM_INFINITY,
         )

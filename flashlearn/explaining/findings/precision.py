@@ -158,7 +158,7 @@ class RoundedInside(FindingKind):
     def _in_one_line(self, right: str) -> Wording:
         if self.sum_name:
             return Wording(
-                f"`{self.sum_name}` is kept in half precision: line {self.lines[0]} rounds it each time. "
+                f"`{self.sum_name}` is kept in half precision; line {self.lines[0]} rounds it every time. "
                 f"If what that line computes keeps its digits, {right}.",
                 "Keep the sum, and what is added to it, in fp32; convert only at the store.",
             )

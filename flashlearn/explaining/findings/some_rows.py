@@ -39,7 +39,7 @@ class SomeRows(Rule):
         """How many rows, and the first."""
         return Wording(
             f"{self.count} of {self.total} rows of {self.output} {'is' if self.count == 1 else 'are'} wrong "
-            f"in case {self.case}; the first is "
+            f"in case “{self.case}”; the first is "
             f"{self.output}[{indices(self.first)}].",
             "What distinguishes the wrong rows from the right ones: their place, or the numbers in them?",
         )

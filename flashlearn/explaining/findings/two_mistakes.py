@@ -105,8 +105,8 @@ class RoundedBesides(FindingKind):
         """The mistake, and in which case the rounding is seen."""
         (finding,) = self.parts
         return Wording(
-            f"{finding.sentence} Besides, in case {self.case} {self.output} deviates from that by more than "
-            "its roundings: a value may be kept in half precision, or there is a second mistake.",
+            f"{finding.sentence} Besides, in case “{self.case}” {self.output} deviates from that by more "
+            "than its roundings: a value may be kept in half precision, or there is a second mistake.",
             joined(finding.next_step, AGAIN),
         )
 

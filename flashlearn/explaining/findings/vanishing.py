@@ -41,7 +41,7 @@ class Vanishing(Rule):
     def wording(self) -> Wording:
         """How small it is, and what makes a whole output small."""
         return Wording(
-            f"{self.output} nearly vanishes: in case {self.case} no element is larger than "
+            f"{self.output} nearly vanishes: in case “{self.case}” no element is larger than "
             f"{self.largest:.2g}, where the right answer reaches {self.right:.2g}.",
             "Which factor is tiny in every element? Where there is an exponential, what is the largest "
             "number that it is taken of?",

@@ -68,9 +68,9 @@ class VisiblePairLeak(WeightLeak):
         return self.pair
 
     def _first(self) -> str:
-        sees = "key 0 alone" if self.last == 0 else f"keys 0 to {self.last}" if self.last else "no key"
+        sees = "only key 0" if self.last == 0 else f"only keys 0 to {self.last}" if self.last else "no key"
         query, key = self.pair
-        return f"one is key {key} of query {query}, which may see {sees} (case {self.case})"
+        return f"for example, key {key} has weight for query {query}, which may see {sees} (case {self.case})"
 
 
 @dataclass(frozen=True)

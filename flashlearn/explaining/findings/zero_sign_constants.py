@@ -59,9 +59,9 @@ class Sign(Rule):
     def wording(self) -> Wording:
         """Where a minus may be missing."""
         return Wording(
-            f"{self.output} has the right size and the opposite sign.",
-            "Follow the sign through your lines: is there a minus too many or too few, or has the sign of a "
-            "negative factor, such as alpha, been lost?",
+            f"{self.output} has the right magnitude but the opposite sign.",
+            "Follow the sign through your lines: is there one minus sign too many, or one too few, or has "
+            "the sign of a negative factor, such as alpha, been lost?",
         )
 
 

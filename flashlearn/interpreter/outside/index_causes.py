@@ -32,10 +32,8 @@ def cause_of_indices(
     if below is not None:
         return _below(below, access)
     if not access.masked:
-        origin = _origin_text(failing[0])
-        return Cause(
-            "no mask", f"Nothing keeps {_called(failing[0], access.view)},{origin} below {failing[0].size}."
-        )
+        called, computed = _set_off(failing[0], access.view), _computed_as(failing[0])
+        return Cause("no mask", f"Nothing keeps {called} below {failing[0].size}{computed}.")
     if conditions is None:
         return None
     causes = [_of_conditions(index, conditions, access, scope, line) for index in failing]
@@ -66,6 +64,12 @@ def _called(index: Index, view: View) -> str:
     return f"`{index.text}`, {which}" if _is_written(index) else which
 
 
+def _set_off(index: Index, view: View) -> str:
+    """The same before a verb: an apposition ends with a comma."""
+    called, which = _called(index, view), _of_tensor(index, view)
+    return f"{called}," if called.endswith(f", {which}") else called
+
+
 def _of_tensor(index: Index, view: View) -> str:
     """Which index of which tensor it is."""
     return f"{'the index' if len(view.shape) == 1 else f'index {index.dim}'} of {view.name}"
@@ -76,14 +80,14 @@ def _is_written(index: Index) -> bool:
     return len(index.parts) == 1 or index.text in ast.unparse(index.parts[0].term.scope.tree)
 
 
-def _origin_text(index: Index) -> str:
-    """In which line an index with a name of its own is computed, and as what."""
+def _computed_as(index: Index) -> str:
+    """In parentheses, in which line an index with a name of its own is computed, and as what."""
     part = index.parts[0]
     if len(index.parts) > 1 or len(part.index) > 1 or part.term.times != 1:
         return ""
     node = bare(part.index[0])
     origin, line = part.term.scope.origin(node, 0)
-    return f" which line {line} computes as `{ast.unparse(origin)}`," if origin is not node else ""
+    return f" (line {line} computes it as `{ast.unparse(origin)}`)" if origin is not node else ""
 
 
 def _subtracted(index: Index, access: OutsideAccess) -> Cause:
@@ -101,9 +105,8 @@ def _below(index: Index, access: OutsideAccess) -> Cause:
     if len(index.parts) == 1 and index.parts[0].term.times < 0 and index.parts[0].index:
         return _subtracted(index, access)
     least = int(_all(index, access)[access.lanes].min())
-    origin = _origin_text(index)
-    called = _called(index, access.view)
-    return Cause("below", f"{called[0].upper()}{called[1:]},{origin} goes down to {least} here.")
+    called = _set_off(index, access.view)
+    return Cause("below", f"{called[0].upper()}{called[1:]} goes down to {least} here{_computed_as(index)}.")
 
 
 def _of_number(index: Index, access: OutsideAccess, conditions: Sequence[Condition] | None) -> Cause | None:

@@ -64,8 +64,8 @@ MISTAKES = {
         **formula("divided by M"),
     ),
     "the mean is added": Mistake(
-        "You added the row's mean of dY. It was subtracted in the forward pass, "
-        "and −1 is a factor like any other.",
+        "You added the row mean of dY. In the forward pass the row mean of X is subtracted, and the factor "
+        "−1 stays in the gradient.",
         "Scaling by −1/N scales the gradient by −1/N as well.",
         **formula("added"),
     ),

@@ -41,7 +41,7 @@ MISTAKES = {
         "The number that is subtracted from a row is at least 0, as if padded lanes took part in the maximum "
         "with the score 0, or as if the maximum started at 0. In a row far below zero every exponential "
         "vanishes.",
-        "−inf loses against every score: it is what a maximum starts from, and what padded lanes hold.",
+        "−inf is below every score, so a maximum should start from it, and padded lanes should hold it.",
         **formula("zeros in the maximum"),
     ),
     "one maximum for several rows": Mistake(
@@ -52,9 +52,9 @@ MISTAKES = {
         **formula("one maximum for all rows"),
     ),
     "a finite number for −inf": Mistake(
-        "A large negative number takes the place of −inf, in padded lanes or where the maximum starts. In a "
+        "A large negative number takes the place of −inf, in padded lanes or as the initial maximum. In a "
         "row that lies below that number, all exponentials vanish.",
-        "−inf loses against every score: it is what a maximum starts from, and what padded lanes hold.",
+        "−inf is below every score, so a maximum should start from it, and padded lanes should hold it.",
         **formula("maximum above −10^4", also=("padding of −10^4",)),
     ),
     "divided by the sum so far": Mistake(

@@ -37,13 +37,14 @@ MISTAKES = {
         wrong=lambda p: sp.eye(p.rows) - p * p.T,
     ),
     "one share squared": Mistake(
-        "Off the diagonal one share is multiplied by itself. Two different ones meet there: −p_k p_j.",
+        "Off the diagonal you multiply a share by itself. The entry there is the product of two different "
+        "shares: −p_k p_j.",
         "In entry (k, j), which share is differentiated, and with respect to whose score?",
         wrong=_by_entries(lambda a, b, same: a * (1 - a) if same else -a * a),
         also=(_by_entries(lambda a, b, same: a * (1 - a) if same else -b * b),),
     ),
     "one share off the diagonal": Mistake(
-        "Off the diagonal your entries have one share alone. They are products of two: −p_k p_j.",
+        "Off the diagonal your entries have only one share. They are products of two: −p_k p_j.",
         "The derivative of e^{s_k} / Σ by s_j, with j ≠ k: which two quotients does it contain?",
         wrong=_by_entries(lambda a, b, same: a * (1 - a) if same else -a),
         also=(_by_entries(lambda a, b, same: a * (1 - a) if same else -b),),

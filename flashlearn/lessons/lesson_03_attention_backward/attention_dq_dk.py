@@ -84,7 +84,7 @@ MISTAKES = {
         **formula("twice in dQ"),
     ),
     "dK transposed": Mistake(
-        "Your dK is a multiple of Qᵀ dS, the gradient of Kᵀ. dK has the shape of K.",
+        "Your dK is a multiple of Qᵀ dS, which is the gradient of Kᵀ. The gradient of K has K's own shape.",
         "S is Q times Kᵀ, so the rule for a product gives the gradient of Kᵀ. How does K's follow from it?",
         **formula("dK turned"),
     ),

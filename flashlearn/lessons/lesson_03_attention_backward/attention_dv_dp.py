@@ -48,8 +48,8 @@ MISTAKES = {
         wrong=lambda p, v, do: (sp.ones(p.cols, p.rows) * do, do * v.T),
     ),
     "dV averaged over the queries": Mistake(
-        "Your dV is divided by the number of queries. V_j is used by every query, and what is used S_q times "
-        "collects S_q gradients: they add.",
+        "Your dV is divided by the number of queries. Every query uses V_j, so V_j receives S_q "
+        "gradients, and they are added.",
         "Leave the division out. A mean belongs only to a loss that is a mean.",
         wrong=lambda p, v, do: (p.T * do / p.rows, do * v.T),
     ),

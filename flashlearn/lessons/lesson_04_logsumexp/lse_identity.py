@@ -67,7 +67,7 @@ MISTAKES = {
         **_by_lse(lambda m, l: sp.log(l) - m),
     ),
     "base-2 logarithm": Mistake(
-        "Your LSE adds log2 l to m, which is a natural logarithm: the two do not fit together.",
+        "Your LSE adds log2 l to m, but m is in natural units, so the two cannot be added.",
         "Which logarithm undoes exp(m)?",
         **_by_lse(lambda m, l: m + sp.log(l) / sp.log(2)),
     ),

@@ -134,8 +134,8 @@ MISTAKES = {
         also=(_merged(_of_a, lambda m, m_a, m_b: sp.S.Zero),),
     ),
     "acc taken for O": Mistake(
-        "The two acc are merged as if each were divided by its l already: weighted with l, and divided by "
-        "the new l. That is how two O are merged; acc is the sum before the division.",
+        "You merge acc_a and acc_b as if each had already been divided by its l: you weight them by l and "
+        "divide by the new l. That is how two outputs O are merged; acc is the sum before the division.",
         "acc is a sum like l, each exponential times a value: by which factor does it change?",
         wrong=_as_outputs,
     ),

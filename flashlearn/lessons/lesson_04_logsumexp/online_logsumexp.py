@@ -66,8 +66,8 @@ def _with(*edits: tuple[str, str]) -> Variant:
 MISTAKES = {
     "l not rescaled": Mistake(
         "The sum of the earlier blocks stays in units of exp(m_old) when the maximum moves: it is not "
-        "rescaled, or by a factor of 1, as where the old maximum is overwritten before the factor is "
-        "computed from it.",
+        "rescaled, or is rescaled by 1, as happens if the old maximum is overwritten before the factor is "
+        "computed.",
         "The factor is exp(m_old − m_new). Is it there, and does m_old still have its old value in that "
         "line?",
         **formula("l not rescaled"),
@@ -148,8 +148,8 @@ MISTAKES = {
     ),
     "lanes not brought together": Mistake(
         "Each lane has a maximum and a sum of its own, and at the end the sums are added as they are. "
-        "They are counted in different units, exp(m) of each lane.",
-        "Multiply each lane's sum by exp(m_lane − m), with m the largest of the lanes' maxima, and add then.",
+        "They are in different units: each lane's sum counts multiples of its own exp(m).",
+        "Multiply each lane's sum by exp(m_lane − m), where m is the largest of the maxima; then add.",
         **formula("lanes apart"),
     ),
     "−inf minus −inf": Mistake(

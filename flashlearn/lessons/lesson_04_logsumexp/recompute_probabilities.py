@@ -108,7 +108,8 @@ MISTAKES = {
         wrong=lambda s, lse: (s - _finite(lse)).double().exp2().to(s.dtype),
     ),
     "−inf minus −inf": Mistake(
-        "A row of nothing but −inf has lse = −inf, and s − lse is −inf + inf: NaN. Its probabilities are 0.",
+        "A row of nothing but −inf has lse = −inf, and s − lse is −inf + inf, which is NaN. Its "
+        "probabilities should be 0.",
         "Where lse is −inf, is a finite number subtracted in its place, or 0 stored for p?",
         wrong=lambda s, lse: (s - lse.unsqueeze(1)).exp().to(s.dtype),
     ),

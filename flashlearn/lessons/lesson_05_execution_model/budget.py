@@ -140,14 +140,14 @@ MISTAKES = {
         **formula("share of blocks"),
     ),
     "registers not rounded": Mistake(
-        "The registers per thread are not rounded up to a multiple of 8. They are allocated in multiples "
-        "of 8: 97 take as much of the file as 104.",
+        "The registers per thread are not rounded up to a multiple of 8. Registers are allocated in "
+        "multiples of 8: 97 per thread take up as much of the register file as 104.",
         "Round up first, then multiply by the threads of a block.",
         **formula("registers as given"),
     ),
     "registers rounded down": Mistake(
         "You rounded the registers per thread down to a multiple of 8. They are rounded up: "
-        "97 take as much of the file as 104.",
+        "97 per thread take up as much of the register file as 104.",
         "Round up first, then multiply by the threads of a block.",
         **formula("registers rounded down"),
     ),

@@ -110,7 +110,8 @@ MISTAKES = {
     "masked lanes counted": Mistake(
         "You counted whole tiles, also where they extend beyond the edge. A lane that the "
         "mask hides requests nothing.",
-        "Count what lies inside: over all programs with the same columns of C, A gives exactly M·K elements.",
+        "Count what lies inside: taken together, the programs that compute the same columns of C load "
+        "exactly M·K elements of A.",
         **formula("whole tiles", also=("whole tiles loaded", "whole steps", "whole blocks")),
     ),
 }

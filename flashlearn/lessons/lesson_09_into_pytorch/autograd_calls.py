@@ -100,7 +100,7 @@ def _kept(answer: Answer) -> str:
         return ""
     hold = "hold tensors" if " and " in raised.text else "holds a tensor"
     return (
-        f"Every case passes; but {raised.text} {hold}. Keep tensors with `ctx.save_for_backward`: it notices "
+        f"Every case passes, but {raised.text} {hold}. Keep tensors with `ctx.save_for_backward`: it notices "
         "if one of them is changed before the backward pass, and lets autograd free them together with the "
         "graph. What is not a tensor may be an attribute."
     )
@@ -135,8 +135,8 @@ def _single_gradient(name: str, full: Tensor, answer: Answer, given: dict) -> st
     place = "qkv".index(name)
     found = evidence.outputs[place + 1].value
     asked = (
-        f"Where {name} is the {('first', 'second', 'third')[place]} argument after ctx, "
-        f"`ctx.needs_input_grad[{place}]` says whether it requires one."
+        f"If {name} is the {('first', 'second', 'third')[place]} argument after ctx, "
+        f"`ctx.needs_input_grad[{place}]` says whether it requires a gradient."
     )
     if found is None:
         return f"{where} d{name} is None, and {name} gets no gradient. {asked}"

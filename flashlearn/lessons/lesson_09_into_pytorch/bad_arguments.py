@@ -96,7 +96,7 @@ def review(answer: Answer, earlier: Earlier) -> str:
 
 def _continued(sentence: str) -> str:
     """The sentence as the second of several: that every case passes has been said."""
-    sentence = sentence.removeprefix("Every case passes; but ")
+    sentence = sentence.removeprefix("Every case passes, but ")
     return sentence[0].lower() + sentence[1:] if sentence.startswith("Given") else sentence
 
 
@@ -104,7 +104,7 @@ def _answered(misfit: BadArguments, error: Raised | None) -> str:
     """A sentence if the arguments are taken, or refused in a way that does not help."""
     if error is None:
         return (
-            f"Every case passes; but the launcher accepts {misfit.description}. Raise a "
+            f"Every case passes, but the launcher accepts {misfit.description}. Raise a "
             f"{misfit.kind} with what was found and what was expected."
         )
     if error.kind == misfit.kind:
@@ -130,7 +130,7 @@ def _layouts(answer: Answer) -> str:
     if copied and not evidence.arithmetic:  # what torch computed of them is no copy
         it, is_a = ("it", "is a view") if len(copied) == 1 else ("them", "are views")
         return (
-            f"Every case passes; but where {_listed(copied)} {is_a}, no program reads {it}: the launcher "
+            f"Every case passes, but where {_listed(copied)} {is_a}, no program reads {it}: the launcher "
             "copies. Nothing should be copied: pass the view and its own strides to the kernel."
         )
     for name, out in zip(("o", "lse"), evidence.values, strict=True):
@@ -138,7 +138,7 @@ def _layouts(answer: Answer) -> str:
             copied_from_q = out.stride() == given["q"].stride()
             whose = ", those of the view q: its layout was copied" if copied_from_q else ""
             return (
-                f"Every case passes; but {name} has the strides {out.stride()}{whose}. It should "
+                f"Every case passes, but {name} has the strides {out.stride()}{whose}. It should "
                 f"be contiguous, {out.contiguous().stride()} here, whatever q is: allocate it by its shape."
             )
     return ""
@@ -177,5 +177,5 @@ def seen_beside(answer: Answer) -> str:
 
 def _by_itself(sentence: str) -> str:
     """A review's sentence without the beginning that says that every case passes."""
-    sentence = sentence.removeprefix("Every case passes; but ")
+    sentence = sentence.removeprefix("Every case passes, but ")
     return sentence[:1].upper() + sentence[1:] if sentence.startswith("the ") else sentence

@@ -56,7 +56,8 @@ MISTAKES = {
     "logits reshaped instead of transposed": Mistake(
         "The logits are rearranged so that positions and characters are mixed, as a reshape to "
         "(B, characters, S) does.",
-        "Exchanging two axes is not a reshape: which of the two does cross_entropy need?",
+        "A transpose and a reshape are different things: which one gives cross_entropy the layout that it "
+        "needs?",
         **formula("logits reshaped"),
     ),
     "logits turned and then flattened": Mistake(

@@ -23,8 +23,8 @@ MISTAKES = {
         status=Status.RACE,
     ),
     "what was there is added again": Mistake(
-        "The addition is atomic now, and it adds too much: what was read is in memory already, and is added "
-        "once more, if the other program had stored by then.",
+        "The addition is now atomic, but it adds too much: the value that was read is already in memory. If "
+        "the other program has stored by then, its share is added a second time.",
         "An atomic addition reads memory itself. What must it be given?",
         launcher=edited(
             "clinic_2",

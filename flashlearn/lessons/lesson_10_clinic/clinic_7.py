@@ -25,7 +25,7 @@ MISTAKES = {
         "clinic_7",
         "What is subtracted is the sum of P ∘ dP over the keys of the tile alone. delta is the sum over all "
         "keys of the row; the two agree as long as a row fits into one tile.",
-        "Where does the patient get delta of the whole row from?",
+        "Where does this kernel get the delta of the whole row from?",
         (DS_7, "ds = p * (dp - tl.sum(p * dp, axis=1)[:, None])"),
     ),
     "delta subtracted after the product": wrong_cure(
@@ -36,7 +36,7 @@ MISTAKES = {
     ),
     "delta divided by the number of keys": wrong_cure(
         "clinic_7",
-        "delta is divided by S_k: it is a mean already, with the weights P, and not a sum.",
+        "delta is divided by S_k, but it is already a mean, with the weights P, not a sum.",
         "delta_i is Σ_j P_ij dP_ij, and a row of P sums to 1: nothing remains to be divided.",
         (DS_7, "ds = p * (dp - delta_i[:, None] / S_k)"),
     ),
@@ -44,7 +44,7 @@ MISTAKES = {
         "clinic_7",
         "You subtract the mean of dP over the keys of the tile, all keys alike. delta is the mean over all "
         "keys of the row, each with its weight P.",
-        "Where does the patient get delta of the whole row from?",
+        "Where does this kernel get the delta of the whole row from?",
         (DS_7, "ds = p * (dp - (tl.sum(dp, axis=1) / BLOCK)[:, None])"),
     ),
     "LSE in the place of delta": wrong_cure(

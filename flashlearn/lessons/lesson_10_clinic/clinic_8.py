@@ -48,7 +48,7 @@ MISTAKES = {
         "clinic_8",
         "Each tile's product is rounded to half precision before it is added; sixteen values of 10⁴ are "
         "too many for fp16 already.",
-        "tl.dot answers in fp32: leave it there.",
+        "tl.dot returns fp32: leave its result in fp32.",
         (ACC_8, "acc = tl.zeros((BLOCK, D), tl.float32)"),
         (PV_8, 'pv = tl.dot(p.to(v.dtype), v, input_precision="ieee").to(v.dtype)'),
     ),

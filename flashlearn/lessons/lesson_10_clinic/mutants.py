@@ -73,8 +73,8 @@ DEFENDANTS = (
     Defendant("no guard", "NaN where a query sees no key"),
     Defendant("dS in fp16", "overflows where dO is large"),
     Defendant("", "a right kernel", guilty=False),
-    Defendant("base 2", "a right kernel, in powers of two", guilty=False),
-    Defendant("bf16 products", "a right kernel, P and dS rounded to bf16", guilty=False),
+    Defendant("base 2", "a right kernel that uses powers of two", guilty=False),
+    Defendant("bf16 products", "a right kernel that rounds P and dS to bf16", guilty=False),
 )
 
 

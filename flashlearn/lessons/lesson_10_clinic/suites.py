@@ -222,7 +222,7 @@ def verdict_on_suite(outcomes: Sequence[Any], answer: Answer) -> Finding:
     steps = [gap.next_step for gap in gaps]
     names = [gap.name for gap in gaps] or ["explained"] * bool(survivors)
     if condemned:
-        sentences.append(f"It also rejects right kernels: {_series(condemned)}.")
+        sentences.append(f"It also rejects {_series(condemned)}.")
         steps.append("Find the trial that asks for more digits than fp32 has, and tone its values down.")
         names.append("a right kernel is condemned")
     elif not gaps:

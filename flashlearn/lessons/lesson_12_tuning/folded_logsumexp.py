@@ -103,10 +103,10 @@ MISTAKES = {
         **with_faults(fold, "alpha comes last"),
     ),
     "0 · ∞": Mistake(
-        "−∞ meets a factor of 0, or another −∞ is subtracted from it: NaN. It can happen where alpha is "
-        "0 and hidden elements are multiplied by it, and in rows in which nothing is visible.",
+        "−∞ is multiplied by 0, or −∞ is subtracted from −∞: either gives NaN. The first can happen where "
+        "alpha is 0 and multiplies hidden elements, the second in rows in which nothing is visible.",
         "In which of the failing cases is alpha 0, and in which does a row see nothing? What does each line "
-        "make of −∞ there?",
+        "compute from −∞ there?",
         **with_faults(fold, "0 · ∞"),
     ),
     "log2 e is missing": Mistake(

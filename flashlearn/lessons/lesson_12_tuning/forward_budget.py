@@ -72,7 +72,7 @@ CONFIGURATION = ("block_q", "block_k", "D", "size", "stages", "warps")
 
 def configuration(*values: int) -> Case:
     block_q, block_k, D, size, stages, warps = values
-    name = f"{block_q} × {block_k}, D {D}, {size} bytes, {stages} stages, {warps} warps"
+    name = f"{block_q} × {block_k}, D {D}, {size} byte{'s' * (size != 1)}, {stages} stages, {warps} warps"
     return Case(name, dict(zip(CONFIGURATION, values, strict=True)))
 
 

@@ -74,7 +74,7 @@ def _too_few_programs(launch: Launch, compiled: compiler.Budget) -> str:
         else "Which values of the step are still needed when V is loaded, and which could be finished before?"
     )
     return (
-        f"{OVER}: {PROGRAMS} programs are to share a multiprocessor. For D 128 in bf16 "
+        f"{OVER}: {PROGRAMS} programs must be able to share a multiprocessor. For D 128 in bf16 "
         f"{launch.name} takes {compiled.registers} registers per thread and "
         f"{compiled.shared_bytes / KIB:.0f} KiB of shared memory on an {compiled.device} "
         f"({compiled.constants}): {limits}. {ask}"

@@ -44,7 +44,7 @@ MISTAKES = {
         **_splits("by the last query"),
     ),
     "one key short": Mistake(
-        "Query i sees the keys up to i + S_k − S_q, that one included: one more than is counted here.",
+        "Query i sees the keys up to and including key i + S_k − S_q: one more than is counted here.",
         "How many keys does a query see whose last key has number n?",
         **_splits("one query short"),
     ),

@@ -80,8 +80,8 @@ MISTAKES = {
         **formula("window one too wide"),
     ),
     "heads dealt round": Mistake(
-        "Head h of Q takes head h % H_k of K and V. The heads of a group are adjacent: head h belongs to h "
-        "// (H / H_k).",
+        "Head h of Q takes head h % H_k of K and V. The heads of a group are adjacent: head h uses "
+        "head h // (H / H_k) of K and V.",
         "With 4 heads of Q and 2 of K, which two share the first one?",
         **formula("heads dealt round"),
     ),

@@ -70,8 +70,8 @@ AT_HEADS_OF_Q = variant(
 
 MISTAKES = {
     "heads dealt round": Mistake(
-        "Head h of Q meets head h % H_k of K and V. The heads of a group are adjacent: head h belongs to "
-        "head h // (H / H_k).",
+        "Head h of Q meets head h % H_k of K and V. The heads of a group are adjacent: head h uses "
+        "head h // (H / H_k) of K and V.",
         "With 6 heads of Q and 3 of K, which two share the first one?",
         **formula("read: h % H_k", also=(("read: h % H_k", "summed: every H_k-th"),)),
     ),

@@ -74,7 +74,7 @@ MISTAKES = {
         **formula("no sink", also=(("no sink", OWN),)),
     ),
     "dlogits has the wrong sign": Mistake(
-        "The gradient of the logits has the right size and the opposite sign.",
+        "The gradient of the logits has the right magnitude but the opposite sign.",
         "The sink has no value, so dP is 0 for it: what is left of P ∘ (dP − delta)?",
         **formula("sign of dlogits"),
     ),

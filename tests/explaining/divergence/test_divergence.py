@@ -400,7 +400,9 @@ def test_a_later_tile_is_named_with_the_one_before_it():
     function = made(FORWARD, ("out = out * shrink[:, None] +", "out = out +"))
     found = first_divergence(exercise, function, [outcome_of(exercise, function)])
     assert found.facts["tile"] == (0, 1)
-    assert found.sentence.startswith("Through tile (0, 0) no result is wrong; in tile (0, 1), line ")
+    assert found.sentence.startswith(
+        "Up to and including tile (0, 0), no result is wrong; in tile (0, 1), line "
+    )
     assert set(found.facts["agrees"]) == {"e", "v"}
 
 

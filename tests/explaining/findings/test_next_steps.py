@@ -112,7 +112,7 @@ def test_a_fault_of_synchronisation_whose_cause_is_open_ends_with_a_question():
 
 
 def test_a_review_does_not_say_that_nothing_else_is_wrong_and_repeats_nothing():
-    assert Review("Every case passes; but o is not contiguous.").wording().next_step == ""
+    assert Review("Every case passes, but o is not contiguous.").wording().next_step == ""
     step = Review("The numbers are right, but the row is read twice.").wording().next_step
     assert step == "Every case passes, but the answer will be accepted only once this is fixed."
 

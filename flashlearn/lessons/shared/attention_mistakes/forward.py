@@ -75,8 +75,8 @@ def common(formula: FaultyFormula) -> dict[str, Mistake]:
         ),
         "nothing rescaled": Mistake(
             "Exponentials relative to different maxima are added up unchanged, in "
-            "O and in LSE: what was summed before is not rescaled, or by a factor of 1, as where the old "
-            "maximum is overwritten before the factor is computed from it.",
+            "O and in LSE: what was summed before is not rescaled, or is rescaled by 1, as happens if the "
+            "old maximum is overwritten before the factor is computed.",
             "The factor is exp(m_old − m_new). Is it there, and does m_old still have its old value in "
             "that line?",
             **formula("nothing rescaled"),

@@ -99,7 +99,7 @@ def common(formula: FaultyFormula, keys: bool) -> dict[str, Mistake]:
         "dP rounded before delta is subtracted": Mistake(
             f"{dp} was rounded to half precision before delta was subtracted. Where both are large their "
             "difference keeps few digits.",
-            "tl.dot answers in fp32: keep dP and delta there, and cast dS only for the product with "
+            "tl.dot returns fp32: keep dP and delta in fp32, and cast dS only for the product with "
             f"{either('K', 'Q')}.",
             **formula("dP in half"),
         ),

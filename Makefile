@@ -22,7 +22,7 @@ SITE_MODULES := build/npm/node_modules/.package-lock.json
 WITH_NODE := PATH="$$PATH:$(CURDIR)/.venv/bin"
 
 .DEFAULT_GOAL := help
-.PHONY: help setup lab test container pages lint authoring units browser notebooks solutions site sitetests build bench \
+.PHONY: help setup lab test slow container pages lint authoring units browser notebooks solutions site sitetests build bench \
 	memory format clean
 
 define heading
@@ -41,7 +41,10 @@ setup: ## make .venv and install the pinned environment (once; again only when t
 lab: setup ## set up, copy the lessons to work/ once, and open JupyterLab there
 	@.venv/bin/flashlearn lab
 
-test: lint authoring units pages sitetests ## set up and run everything (make -k test: past failures)
+test: lint authoring $(SITE_PACKAGES) $(SITE_MODULES) slow ## set up and run everything (make -k test: past failures)
+
+slow: setup ## units, and beside them the rest one by one: each waits a good deal, and together they fill the cores
+	@$(MAKE) --no-print-directory -j2 -Otarget units solutions notebooks browser sitetests
 
 pages: setup ## the next three, side by side
 	@$(MAKE) --no-print-directory -j3 -Otarget browser notebooks solutions

@@ -10,6 +10,9 @@ GIB ?= 8
 
 NBVAL := OMP_NUM_THREADS=1 $(PYTHON_IN_VENV) -m pytest --nbval-lax --nbval-current-env --nbval-cell-timeout 600 --timeout 900 \
 	-p no:cacheprovider -n $(WORKERS) --dist loadfile --no-loadscope-reorder
+# which of tests/ are units; in make test, without the checks that the solved notebooks make
+UNITS := not browser
+SOLVED := $(CURDIR)/$(SCRATCH)/solved.jsonl
 # the lesson that trains a model takes longest: it starts first, beside all the others
 TRAINING := 09_into_pytorch.ipynb
 
@@ -22,7 +25,7 @@ SITE_MODULES := build/npm/node_modules/.package-lock.json
 WITH_NODE := PATH="$$PATH:$(CURDIR)/.venv/bin"
 
 .DEFAULT_GOAL := help
-.PHONY: help setup lab test container pages lint authoring units browser notebooks solutions site sitetests build bench \
+.PHONY: help setup lab test slow container pages lint authoring units browser notebooks solutions site sitetests build bench \
 	memory format clean
 
 define heading
@@ -41,7 +44,10 @@ setup: ## make .venv and install the pinned environment (once; again only when t
 lab: setup ## set up, copy the lessons to work/ once, and open JupyterLab there
 	@.venv/bin/flashlearn lab
 
-test: lint authoring units pages sitetests ## set up and run everything (make -k test: past failures)
+test: lint authoring $(SITE_PACKAGES) $(SITE_MODULES) slow ## set up and run everything (make -k test: past failures)
+
+slow: setup ## units, and beside them the rest one by one: each waits a good deal, and together they fill the cores
+	@$(MAKE) --no-print-directory -j2 -Otarget UNITS="$(UNITS) and not solved" units solutions notebooks browser sitetests
 
 pages: setup ## the next three, side by side
 	@$(MAKE) --no-print-directory -j3 -Otarget browser notebooks solutions
@@ -57,7 +63,7 @@ authoring: setup ## are the generated notebooks up to date?
 
 units: setup ## the unit tests and the tests of every exercise
 	$(call heading,units: the package and every exercise)
-	$(PYTHON_IN_VENV) -m pytest -n $(WORKERS) --dist loadgroup -m "not browser" --ignore tests/site tests
+	$(PYTHON_IN_VENV) -m pytest -n $(WORKERS) --dist loadgroup -m "$(UNITS)" --ignore tests/site tests
 
 browser: setup ## lesson 00 in JupyterLab, driven through Chromium
 	$(call heading,browser: lesson 00 as a learner meets it)
@@ -70,8 +76,9 @@ notebooks: setup ## run the learner's notebooks, untouched: no error
 
 solutions: setup ## run the solved notebooks: every check passes
 	$(call heading,solutions: every check of every solved lesson passes)
-	@rm -rf $(SCRATCH)/solutions
-	FLASHLEARN_HOME=$(CURDIR)/$(SCRATCH)/solutions FLASHLEARN_STRICT=1 $(NBVAL) solutions/$(TRAINING) solutions
+	@rm -rf $(SCRATCH)/solutions $(SOLVED) && mkdir -p $(SCRATCH)
+	FLASHLEARN_HOME=$(CURDIR)/$(SCRATCH)/solutions FLASHLEARN_STRICT=1 FLASHLEARN_VERDICTS=$(SOLVED) $(NBVAL) solutions/$(TRAINING) solutions
+	SOLVED=$(SOLVED) $(PYTHON_IN_VENV) -m pytest -q tests/lessons/test_solved_notebooks.py
 
 $(SITE_PACKAGES): tools/site/requirements.txt | setup
 	@$(PYTHON_IN_VENV) -m pip install --disable-pip-version-check --quiet -r $< -c requirements.txt -c constraints.txt

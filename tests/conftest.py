@@ -35,8 +35,11 @@ def flashlearn_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return home
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Skip what needs a GPU where there is none, and say so (tests/browser does the same for Chromium)."""
+    if getattr(config.option, "loadgroup", False):
+        _name_groups(items)
     on_gpu = [item for item in items if item.get_closest_marker("gpu")]
     if on_gpu:
         import torch
@@ -44,6 +47,18 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if not torch.cuda.is_available():
             for item in on_gpu:
                 item.add_marker(pytest.mark.skip(reason="needs a CUDA device, and torch finds none here"))
+
+
+def _name_groups(items: list[pytest.Item]) -> None:
+    """Let the ids of grouped tests end in @GROUP, by which xdist's loadgroup sends them to one process.
+
+    xdist 3.8 writes this to an attribute that pytest 9.2 does not read.
+    """
+    for item in items:
+        names = sorted({str(mark.args[0]) for mark in item.iter_markers("xdist_group")})
+        suffix = f"@{'_'.join(names)}"
+        if names and not item.nodeid.endswith(suffix):
+            item._id = type(item._id).parse(item.nodeid + suffix)
 
 
 @pytest.fixture(autouse=True)

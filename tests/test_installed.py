@@ -38,8 +38,10 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return next(folder.glob("flashlearn-*.whl"))
 
 
-def install(wheel: Path, venv: Path) -> Path:
-    """The bin/ of a new environment with the wheel, and with the packages of the running one."""
+@pytest.fixture(scope="module")
+def programs(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The bin/ of a new environment with the wheel, and with the packages of the running one; made once."""
+    venv = tmp_path_factory.mktemp("installed") / "environment"
     call(sys.executable, "-m", "venv", "--without-pip", venv)
     python = venv / "bin" / "python"
     call(*PIP, "--python", python, "install", "--no-deps", "--no-index", "--no-compile", wheel)
@@ -61,11 +63,10 @@ def test_the_wheel_holds_lessons_data_templates_and_settings_and_no_tests(wheel)
     assert {name.split("/")[0] for name in names} == {"flashlearn", about}
 
 
-def test_the_three_lines_for_hosted_notebooks_set_the_course_up(wheel, tmp_path):
+def test_the_three_lines_for_hosted_notebooks_set_the_course_up(wheel, programs, tmp_path):
     page = (ROOT / "docs" / "hosted.md").read_text()
     installing, *commands = page.split("```")[1].strip().splitlines()
     assert installing == f"%pip install {wheel.name}"
-    programs = install(wheel, tmp_path / "environment")
     folder = tmp_path / "host"
     folder.mkdir()
     for line in commands:
@@ -75,9 +76,8 @@ def test_the_three_lines_for_hosted_notebooks_set_the_course_up(wheel, tmp_path)
     assert f"{exercises} of {exercises} exercises passed." in shown, shown
 
 
-def test_an_installed_package_and_an_empty_folder_are_a_course(wheel, tmp_path):
-    """One story rather than a test for each sentence: making the environment is what takes long."""
-    programs = install(wheel, tmp_path / "environment")
+def test_an_installed_package_and_an_empty_folder_are_a_course(programs, tmp_path):
+    """One story rather than a test for each sentence: every command imports torch again."""
     command, python = programs / "flashlearn", programs / "python"
     folder = tmp_path / "mine"
     folder.mkdir()

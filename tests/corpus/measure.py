@@ -99,14 +99,18 @@ def check(entry: Entry) -> CheckResult:
     function = entry.function
     started = time.process_time()
     report = flashlearn.check(entry.exercise, function, demo=True)
-    used = time.process_time() - started
+    return result_of(report, time.process_time() - started)
+
+
+def result_of(report: Any, processor_seconds: float = 0.0) -> CheckResult:
+    """What is measured of a report."""
     finding = report.finding
     return CheckResult(
         passed=report.passed,
         names=names_of(report),
         sentence=report.sentence,
         seconds=report.seconds,
-        processor_seconds=used,
+        processor_seconds=processor_seconds,
         partial=finding is not None and finding.partial,
         status=report.status.name,
         line=finding.place.line if finding is not None and finding.place else None,

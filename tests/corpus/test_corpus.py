@@ -12,6 +12,7 @@ from flashlearn.judging.cases import run_observed
 from flashlearn.lessons import all_exercises, find
 from flashlearn.outcome import Status
 from tests.corpus import Entry, measure, right_entries, section_of, test_two_processes, wrong_entries
+from tests.corpus.checked import TOGETHER, checked
 from tests.corpus.measure import CheckResult
 
 WRONG, RIGHT = wrong_entries(), right_entries()
@@ -37,9 +38,10 @@ def test_a_wrong_answer_is_rejected(entry: Entry):
     assert not flashlearn.check(entry.exercise, entry.function, demo=True).passed, entry.says
 
 
+@TOGETHER
 @pytest.mark.parametrize("entry", NAMED, ids=str)
 def test_a_wrong_answer_gets_no_wrong_name(entry: Entry):
-    (measurement,) = measure.measure([entry])
+    measurement = measure.Measurement(entry, measure.result_of(checked(entry)))
     assert measurement.verdict not in (measure.WRONGLY, measure.ACCEPTED), f"{entry.names}: {measurement}"
 
 

@@ -8,11 +8,11 @@ from collections.abc import Iterator
 
 import pytest
 
-import flashlearn
 from flashlearn.exercise import Exercise, Kind, Mistake
 from flashlearn.lessons import all_exercises, find
 from flashlearn.outcome import Finding
 from tests.corpus import Entry, wrong_entries
+from tests.corpus.checked import TOGETHER, checked
 
 CALLS = re.compile(r"\b(?:tl|triton|torch|gl|math|sp)\.\w+\([^()]")
 """A call with its arguments: a line handed over, which may be there already."""
@@ -75,11 +75,12 @@ def advice(finding: Finding | None) -> Iterator[str]:
         yield from advice(part)
 
 
+@TOGETHER
 @pytest.mark.slow
 @pytest.mark.parametrize("entry", SAMPLE, ids=str)
 def test_advice_fits_the_exercise_and_the_line(entry: Entry):
     exercise = find(entry.exercise)
-    report = flashlearn.check(entry.exercise, entry.function, demo=True)
+    report = checked(entry)
     place = report.finding.place if report.finding is not None else None
     for text in advice(report.finding):
         assert exercise.judged.atomics or "tl.atomic" not in text, text

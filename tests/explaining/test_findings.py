@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+import functools
 import pickle
 import sys
 from collections.abc import Iterator
@@ -48,8 +49,13 @@ def test_every_kind_is_made_somewhere(kind):
     assert any(kind.__name__ in text for text in sources()), f"nothing makes {kind.name!r}"
 
 
-def sources() -> Iterator[str]:
+@functools.cache
+def sources() -> tuple[str, ...]:
     """The package's modules, but of the kinds' own only the looks that make them."""
+    return tuple(_sources())
+
+
+def _sources() -> Iterator[str]:
     for path in sorted(PACKAGE.rglob("*.py")):
         tree = ast.parse(path.read_text())
         calls = (n.func for n in ast.walk(tree) if isinstance(n, ast.Call))

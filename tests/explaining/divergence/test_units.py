@@ -39,7 +39,7 @@ def test_a_sum_relative_to_its_own_maximum_is_not_called_wrong_in_its_line():
     function = function_from_text(BY_BLOCKS, "online_logsumexp")
     case = next(case for case in exercise.cases if "four blocks" in case.name)
     found = first_divergence(exercise, function, [run_observed(exercise, function, case)])
-    assert "`part` is the tile's sum of exp(S − `here`), which no line brings to the maximum m" in found.sentence
+    assert "`part` is the tile's sum of exp(S − `here`), which no line brings" in found.sentence
     assert "right" not in found.sentence and "which factor" in found.next_step
 
 

@@ -54,6 +54,7 @@ def _weighted(on_l, on_acc):
     return answer
 
 
+_IN_BASE_2 = (lambda m, m_a, m_b: 2 ** (m_a - m), lambda m, m_a, m_b: 2 ** (m_b - m))
 _RIGHT, _A_AS_IT_IS, _B_AS_IT_IS = (_of_a, _of_b), (_one, _of_b), (_of_a, _one)
 
 
@@ -146,7 +147,8 @@ MISTAKES = {
     "powers of two": Mistake(
         "The parts are brought to the common m with powers of two, 2^(m_x − m), where e^(m_x − m) belongs.",
         "l and acc are sums of exp: in which base is the factor exp(m_x − m)?",
-        wrong=_merged(lambda m, m_a, m_b: 2 ** (m_a - m), lambda m, m_a, m_b: 2 ** (m_b - m)),
+        wrong=_weighted(_IN_BASE_2, _IN_BASE_2),
+        also=(_weighted(_IN_BASE_2, _RIGHT), _weighted(_RIGHT, _IN_BASE_2)),
     ),
     "acc weighted with l": Mistake(
         "Each part's acc is weighted with its l as well, as if it were a mean. acc is a sum, as l is.",

@@ -13,12 +13,14 @@ from flashlearn.exercise import Case
 from flashlearn.explaining import diagnose, predictions
 from flashlearn.explaining.edits.echoes import Echoes
 from flashlearn.explaining.explanations import _of_other_outputs, second_in_formula
+from flashlearn.explaining.findings.declared import Declared
+from flashlearn.explaining.findings.two_mistakes import PartlyWritten
 from flashlearn.explaining.in_some_cases import find_in_some_cases
 from flashlearn.explaining.mistake_pairs import _nearest_first
 from flashlearn.explaining.predictions import Candidate, Predictions
 from flashlearn.judging.cases import run
 from flashlearn.lessons import find
-from flashlearn.outcome import Outcome, OutputCheck, Status
+from flashlearn.outcome import Finding, Outcome, OutputCheck, Status
 from tests.corpus.entries import find_entries
 from tests.corpus.functions import function_from_text
 
@@ -189,3 +191,8 @@ def test_a_second_fault_in_the_formula_that_fits_is_told_where_it_is_a_mistake_o
     assert alone.names == also.names == ("top-left alignment",)
     assert second_in_formula(exercise, alone) == []
     assert second_in_formula(exercise, also) == ["rows that see nothing are NaN"]
+
+
+def test_where_elements_are_never_written_what_the_kernel_makes_of_its_id_is_asked_for_too():
+    kind = PartlyWritten("p", "small", 5, 37, (Finding(Declared("p is off.", "Why?")),))
+    assert "makes of a program's id" in kind.wording().next_step

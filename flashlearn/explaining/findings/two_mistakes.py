@@ -227,6 +227,9 @@ def steps_of(questions: Sequence[str]) -> str:
     return labelled(*((str(number), question) for number, question in enumerate(questions, 1)))
 
 
+COVER = "Do the grid, what the kernel makes of a program's id, and the store's mask cover the whole output?"
+
+
 @dataclass(frozen=True)
 class PartlyWritten(FindingKind):
     """`count` of `total` elements that no program writes, and what is wrong with the others."""
@@ -251,7 +254,7 @@ class PartlyWritten(FindingKind):
         return Wording(
             f"There are two mistakes. (1) No program writes {self.count} of {self.total} elements of "
             f"{self.output} (case {self.case}). (2) What is written is wrong, too. {other.sentence}",
-            steps_of(("Do the grid and the store's mask cover the whole output?", other.next_step)),
+            steps_of((COVER, other.next_step)),
         )
 
 

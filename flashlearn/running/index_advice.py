@@ -43,8 +43,8 @@ def _outside(match: re.Match[str], known: dict[str, object]) -> list[tuple[str, 
             has = f"it has {size} {dimension}{'s' * (size != 1)}"
             if dimension in DIMENSIONS:
                 has = f"{dimension} has size {size}"
-            said = f"In {match[0]} the index `{text}` is {index}, but {match[1]} is {size_words}: {has}."
-            found.append((text, f"{said} Which dimension must `{text}` run along?"))
+            sentence = f"In {match[0]} the index `{text}` is {index}, but {match[1]} is {size_words}: {has}."
+            found.append((text, f"{sentence} Which dimension must `{text}` run along?"))
     return found
 
 

@@ -12,7 +12,7 @@ from flashlearn.exercise import Exercise
 from flashlearn.explaining.findings.declared import Declared
 from flashlearn.explaining.findings.two_mistakes import AtOnce
 from flashlearn.explaining.matching import Fit, distance, fit, is_faint, is_right, size, visible
-from flashlearn.explaining.predictions import Candidate, Predictions
+from flashlearn.explaining.predictions import Candidate, Predictions, faults_of
 from flashlearn.explaining.scope import Scope, kind_of, scope_of
 from flashlearn.later import torch
 from flashlearn.outcome import Finding, Outcome, Status
@@ -289,6 +289,8 @@ def finding_of(
 ) -> Finding:
     """The mistake, or the two, with where each shows and where it does not."""
     names = [name for a in explanations for name in a.name]
+    if len(names) == 1:
+        names += second_in_formula(exercise, explanations[0].candidate)
     if len(explanations) == 1:
         explained = explanations[0].explained | explanations[0].excused
         clear = questions - explanations[0].faint
@@ -310,6 +312,18 @@ def finding_of(
         only_nan = not any(map(_has_a_number, judged))
         return declared(exercise, names[0], scope=scope, only_nan=only_nan, **counts)
     return Finding(AtOnce(scope, tuple(parts)), **counts)
+
+
+def second_in_formula(exercise: Exercise, candidate: Candidate) -> list[str]:
+    """The mistake that a way to make another one has in it besides, if that is declared for itself."""
+    (name,), faults = candidate.names, faults_of(candidate.compute)
+    mistake = exercise.all_mistakes.get(name)
+    if mistake is None or mistake.wrong is None:
+        return []
+    ways = [faults_of(way) for way in (mistake.wrong, *mistake.also)]
+    beside = [faults - way for way in ways if way and way < faults]
+    every = exercise.explained.mistakes.items()
+    return [other for other, m in every if m.wrong is not None and faults_of(m.wrong) in beside][:1]
 
 
 def _given(explanation: Explanation, cases: set[str], questions: set[Question]) -> int:

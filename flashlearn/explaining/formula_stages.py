@@ -10,7 +10,7 @@ from flashlearn.explaining.edits.names import CONSTANT, OTHER_NAME
 from flashlearn.explaining.edits.operators import OPERAND_ORDER, OPERATOR, SIGN
 from flashlearn.explaining.edits.search import find_edit
 from flashlearn.explaining.findings.declared import Declared
-from flashlearn.explaining.findings.edits import AndOneEdit, DeclaredInLine, OneEdit
+from flashlearn.explaining.findings.edits import AndOneEdit, DeclaredInLine, OneEdit, TwoEdits
 from flashlearn.explaining.findings.outputs import EachOutput, Outputs
 from flashlearn.explaining.findings.symbolic import ErrorPattern, NotCompared
 from flashlearn.explaining.matching import has_wrong_numbers
@@ -95,8 +95,8 @@ def edit_of_formula(search: Search) -> Finding | None:
     if not all(isinstance(part.kind, ErrorPattern) for part in parts):
         return None
     edit = find_edit(search.exercise, search.answer, search.outcomes)
-    if edit is None:
-        return None
+    if edit is None or (isinstance(edit.kind, TwoEdits) and len(parts) == 1 and not finding.partial):
+        return None  # one pattern is one mistake
     alike = isinstance(edit.kind, OneEdit) and len({part.names for part in parts}) == 1
     return Finding(AndOneEdit((parts[0] if alike else finding, edit)), edit.place, edit.fits, edit.of)
 

@@ -85,6 +85,11 @@ class Candidate:
         return (f.func, f.args, tuple(sorted(f.keywords.items(), key=lambda item: item[0])))
 
 
+def faults_of(formula: Callable) -> frozenset[str]:
+    """The faults by name that a formula is computed with; none for one that has no such names."""
+    return getattr(formula, "keywords", {}).get("faults", frozenset())
+
+
 class ResultCache:
     """Results that the next check will need again: tuples of tensors (or None) by key.
 

@@ -16,8 +16,9 @@ from flashlearn.explaining.findings.launcher import LauncherFault, NothingLaunch
 from flashlearn.explaining.findings.symbolic import NotCompared
 from flashlearn.explaining.findings.two_mistakes import AfterRepair, AtOnce, Besides, RoundedBesides
 from flashlearn.explaining.matching import has_wrong_numbers
+from flashlearn.interpreter.cautions import OVERFLOW
 from flashlearn.later import torch, types_of
-from flashlearn.outcome import Finding, Outcome, Status
+from flashlearn.outcome import Caution, Finding, Outcome, Status
 from flashlearn.report.data import CheckResult
 
 AGAIN = "check again after fixing it"
@@ -25,6 +26,8 @@ AGAIN = "check again after fixing it"
 OPEN = "there may be further mistakes: check again after fixing this one"
 
 UNDEFINED = "NaN and infinities, which other mistakes produce as well"
+
+LARGE = "large tensors are tested only once every case passes"
 
 STOPPED = (Status.CRASHED, Status.OUT_OF_BOUNDS, Status.RACE)
 
@@ -57,7 +60,15 @@ def explained_and_left(result: CheckResult) -> str:
             return f"this was seen in {share}: {AGAIN}"
         least = "at least " if isinstance(finding.kind, AfterRepair) else ""
         return f"this explains {least}{share}: {AGAIN}"
-    return _fits_all(finding, result, failing)
+    fits = _fits_all(finding, result, failing)
+    return f"{fits}; {LARGE}" if fits and _large_are_open(result) else fits
+
+
+def _large_are_open(result: CheckResult) -> bool:
+    """True if accesses out of bounds hide whether offsets also fit where tensors are large."""
+    stopped = any(o.status is Status.OUT_OF_BOUNDS for o in result.outcomes)
+    kinds = {one.kind for o in result.outcomes for one in o.warnings if isinstance(one, Caution)}
+    return stopped and bool(result.exercise.judged.real_sizes) and OVERFLOW not in kinds
 
 
 def _of_those_that_ran(second: Finding, failing: list[Outcome]) -> str:

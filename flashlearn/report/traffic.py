@@ -100,6 +100,6 @@ def _intensity(seen: Observation) -> str:
         return ""
     requested, unique = total / seen.bytes_requested, total / seen.bytes_unique
     low = f"{number(requested)} operations per requested byte"
-    if abs(unique - requested) < 0.01 * unique:
+    if seen.bytes_requested == seen.bytes_unique:
         return f"Arithmetic intensity: {low}; every byte moves once."
     return f"Arithmetic intensity: {low}, {number(unique)} per unique byte."

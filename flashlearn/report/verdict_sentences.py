@@ -142,7 +142,8 @@ def _values(result: CheckResult, case: Case) -> str:
         return ""
     scaled = [name for name, one in steps.items() if any(math.isclose(f, LOG2_E) for f in one.factors)]
     also = f" With exp2, {' and '.join(scaled)} may be log2 e times as large." if scaled else ""
-    return f"Compare the values of a tile with the formula's, in this order: {'; '.join(listed)}.{also}"
+    steps_in_order = f"{'; '.join(listed)}; and then what is made of these"
+    return f"Compare the values of a tile with the formula's, in this order: {steps_in_order}.{also}"
 
 
 def _apart(result: CheckResult) -> str:

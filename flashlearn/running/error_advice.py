@@ -21,6 +21,7 @@ from sympy import Basic
 from sympy.matrices.matrixbase import MatrixBase
 
 from flashlearn.later import types_of
+from flashlearn.running.index_advice import index_beyond
 
 MAX_NAMES = 6
 IMPORTS = {
@@ -233,6 +234,8 @@ def advice_sentence(error: BaseException, message: str, frame: FrameType | None,
         return (
             f"{message.rstrip('.: ')}. In the marked line{here.replace(': here', '')}." if here else message
         )
+    if isinstance(error, IndexError) and (beyond := index_beyond(frame, line)):
+        return f"{beyond} Python's own words: {message.rstrip('.: ')}."
     advice = advice.replace("{here}", _values_on_line(frame, line, _size)).replace(
         "{kinds}", _values_on_line(frame, line, _dtype)
     )

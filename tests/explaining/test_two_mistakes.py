@@ -12,13 +12,15 @@ import torch
 from flashlearn.exercise import Case
 from flashlearn.explaining import diagnose, predictions
 from flashlearn.explaining.edits.echoes import Echoes
-from flashlearn.explaining.explanations import _of_other_outputs
+from flashlearn.explaining.explanations import _of_other_outputs, second_in_formula
+from flashlearn.explaining.findings.declared import Declared
+from flashlearn.explaining.findings.two_mistakes import PartlyWritten
 from flashlearn.explaining.in_some_cases import find_in_some_cases
 from flashlearn.explaining.mistake_pairs import _nearest_first
 from flashlearn.explaining.predictions import Candidate, Predictions
 from flashlearn.judging.cases import run
 from flashlearn.lessons import find
-from flashlearn.outcome import Outcome, OutputCheck, Status
+from flashlearn.outcome import Finding, Outcome, OutputCheck, Status
 from tests.corpus.entries import find_entries
 from tests.corpus.functions import function_from_text
 
@@ -180,3 +182,17 @@ def test_a_factor_that_some_cases_show_is_told_with_their_number():
 def test_a_factor_without_a_meaning_or_of_one_case_alone_is_not_told():
     assert find_in_some_cases(*times([1.37, 0.77, float("nan")])) is None
     assert find_in_some_cases(*times([math.log2(math.e), 0.77, float("nan")])) is None
+
+
+def test_a_second_fault_in_the_formula_that_fits_is_told_where_it_is_a_mistake_of_its_own():
+    exercise = find("flash_forward_causal")
+    ways = {c.compute.keywords["faults"]: c for c in Predictions(exercise, []).candidates() if not c.costly}
+    alone, also = (ways[frozenset(names)] for names in (["top-left mask"], ["top-left mask", "no guards"]))
+    assert alone.names == also.names == ("top-left alignment",)
+    assert second_in_formula(exercise, alone) == []
+    assert second_in_formula(exercise, also) == ["rows that see nothing are NaN"]
+
+
+def test_where_elements_are_never_written_what_the_kernel_makes_of_its_id_is_asked_for_too():
+    kind = PartlyWritten("p", "small", 5, 37, (Finding(Declared("p is off.", "Why?")),))
+    assert "makes of a program's id" in kind.wording().next_step

@@ -142,3 +142,20 @@ def test_an_argument_is_not_called_the_index_where_the_programs_number_is_1():
     x, y = torch.ones(5, 16), torch.zeros(5)
     error = stray(lambda: one_number_per_row[(5,)](x, y, x.stride(0), 16, BLOCK=16))
     assert "writes y_ptr[16]" in error.sentence and "`stride_row`, the index" not in error.sentence
+
+
+@triton.jit
+def other_strides_twice(x_ptr, y_ptr, M, N, other_row, BLOCK: tl.constexpr):
+    r, c = tl.arange(0, BLOCK), tl.arange(0, BLOCK)
+    tile = r[:, None] * other_row + c[None, :] * 2
+    for first in range(0, M, BLOCK):
+        x = tl.load(
+            x_ptr + first * other_row + tile, mask=(first + r < M)[:, None] & (c < N)[None, :], other=0.0
+        )
+        tl.store(y_ptr + c, tl.sum(x, axis=0), mask=c < N)
+
+
+def test_a_product_that_is_0_where_it_stops_is_not_the_cause():
+    x, y = torch.zeros(20, 16), torch.zeros(16)
+    error = stray(lambda: other_strides_twice[(1,)](x, y, 20, 16, 32, BLOCK=32))
+    assert "x_ptr[20, 0]" in error.sentence and "multiplies" not in error.sentence

@@ -29,7 +29,10 @@ def test_outputs_that_are_right_in_every_case_are_named():
 
 def test_the_values_of_a_tile_are_named_with_the_factor_that_powers_of_two_give_them():
     said = step("tuned_backward", {"dq", "dk", "dv"})
-    assert "S = alpha Q Kᵀ; P = exp(S − LSE); dP = dO Vᵀ; dS = P ∘ (dP − delta)." in said
+    assert (
+        "S = alpha Q Kᵀ; P = exp(S − LSE); dP = dO Vᵀ; dS = P ∘ (dP − delta); and then what is made of these."
+        in said
+    )
     assert "With exp2, S may be log2 e times as large." in said
 
 

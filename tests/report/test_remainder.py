@@ -77,6 +77,17 @@ def test_an_access_out_of_bounds_does_not_explain_the_cases_that_run_to_the_end(
     assert said([STOPS, elsewhere], finding).startswith("1 failing case stops there; 1 stops elsewhere")
 
 
+def test_where_accesses_are_out_of_bounds_offsets_of_large_tensors_are_left_open():
+    both = DeclaredFault("Its strides are those of s.", CASE.name, "", "", called=("strides",))
+    finding = Finding(both, PLACE, 2, 2)
+    large = replace(EXERCISE, judged=replace(EXERCISE.judged, real_sizes={"rows apart": 1 << 23}))
+    outcomes = (PASSES, STOPS, NUMBERS)
+    assert "large tensors" not in said(outcomes, finding)
+    text = explained_and_left(CheckResult(large, outcomes, finding))
+    assert text.endswith("; large tensors are tested only once every case passes")
+    assert "large tensors" not in explained_and_left(CheckResult(large, (NUMBERS, NUMBERS), finding))
+
+
 def test_of_what_comes_after_a_line_that_stops_every_case_nothing_is_claimed():
     finding = Finding(OutOfBounds("Program 0 writes y[9].", CASE.name), PLACE)
     race = outcome(Status.RACE, place=replace(PLACE, program=(1, 0, 0)))

@@ -209,6 +209,8 @@ def test_a_headline_has_both_what_was_seen_and_a_second_mistake():
     headline = f"(1) {seen} (2) Some cases complete, with wrong results. Alpha is missing."
     assert explanation_and_observation(both, Outcome(ROWS, Status.OUT_OF_BOUNDS, seen)) == (headline, "")
     assert both.sentence == headline
+    one = Finding(Besides((fault, explained("no alpha", "Alpha is missing.", fits=1, of=1))))
+    assert "(2) One case completes, with a wrong result. Alpha is missing." in one.sentence
 
 
 def test_a_finding_that_repeats_what_was_seen_is_not_said_twice():
@@ -451,6 +453,9 @@ def test_unique_bytes_have_no_column_where_no_byte_moves_twice():
     said = str(Report(exercise(), (Outcome(ROWS, Status.PASS, observation=seen),)))
     assert "unique" not in said
     assert "every byte moves once" in said
+    nearly = Observation({"x": Traffic(loaded=4004, unique_loaded=4000)}, {"elementwise": 4000})
+    said = str(Report(exercise(), (Outcome(ROWS, Status.PASS, observation=nearly),)))
+    assert "every byte moves once" not in said and "per unique byte" in said
 
 
 def test_a_measurement_names_the_peer_and_a_prediction_says_what_it_is():

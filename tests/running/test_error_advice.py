@@ -275,3 +275,18 @@ def test_a_crash_without_advice_says_what_the_line_s_values_are():
         return x.nonsense_of_mine, w
 
     assert of_torch(strange).message.endswith("In the marked line x is [4, 2] and w is [2, 3].")
+
+
+def test_an_index_beyond_its_dimension_is_told_with_the_dimension():
+    def one_size_too_many(p, dp):
+        return sp.Matrix([p[k, 0] * dp[k + 1, 0] for k in range(p.rows)])
+
+    said = of_sympy(one_size_too_many).message
+    assert "the index `k + 1` is 3, but dp is 3×1: it has 3 rows." in said
+    assert "size minus 1" not in said and "IndexError" in said
+
+    def of_a_tensor(x, w, dy):
+        i = x.shape[1] + x.shape[0]
+        return x[0, i], w
+
+    assert "dimension 1 has size" in of_torch(of_a_tensor).message

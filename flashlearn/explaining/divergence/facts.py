@@ -66,6 +66,10 @@ class Facts:
             before = None  # another head's, or another program's: that everything agrees there says nothing
         multiple = instead is not None and instead.kind == "multiple"
         goal = found.goal
+        bare = instead is not None and instead.kind == "bare"
+        zeros = tuple((o.reading.event.site.name, "0") for o in found.operands if bare and _is_zero(o))
+        others = (self._what(o, multiple) for o in found.operands if not _is_zero(o))
+        others = tuple(what for what in others if what is not None)
         return FirstDivergence(
             variable=reading.event.site.name,
             line=reading.event.site.line,
@@ -77,9 +81,7 @@ class Facts:
             times=factor_words(goal.factor, self.alpha) if goal.factor != 1.0 else "",
             rows=_rows(reading, goal.quantity),
             agrees=self._agrees(multiple),
-            besides=tuple(
-                what for what in (self._what(o, multiple) for o in found.operands) if what is not None
-            ),
+            besides=(*zeros, *others),
             instead=instead,
             loads=self._loads(),
         )
@@ -144,7 +146,7 @@ class Facts:
         right = (
             o
             for o in self.found.operands
-            if o.role == "right" and o.match.quantity.name not in own and not _scaled(o)
+            if o.role == "right" and o.match.quantity.name not in own and not _scaled(o) and not _is_zero(o)
         )
         names = [
             o.reading.event.site.name
@@ -326,6 +328,11 @@ def _ratio(got: np.ndarray, right: np.ndarray) -> float | None:
 
 def _stored(reading: Reading) -> bool:
     return reading.event.site.kind in ("store", "atomic")
+
+
+def _is_zero(operand: Operand) -> bool:
+    """Whether it is 0 in every lane: what that is right as cannot be told."""
+    return not operand.reading.event.array.any()
 
 
 def _scaled(operand: Operand) -> bool:

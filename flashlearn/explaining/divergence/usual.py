@@ -42,6 +42,7 @@ def usual(found: Departure, quantities: Quantities) -> Iterator[Usual]:
         if of.get(share) is not None:
             yield Instead("share"), goal.factor * of[share]
     yield from _bare_exponentials(found, known)
+    yield from _other_units(found, known)
     brought, right = of.get(f"{name} brought to the new maximum"), of.get(name)
     old = next((o for o in found.operands if o.match is not None and o.match.quantity.name == name), None)
     if brought is not None and old is not None:
@@ -74,6 +75,26 @@ def _bare_exponentials(found: Departure, known: dict[str, Quantity]) -> Iterator
         if s is not None:
             with np.errstate(over="ignore"):
                 yield Instead("bare", name="the sum of exp(S)"), np.exp(s[:, counted]).sum(-1)
+
+
+def _other_units(found: Departure, known: dict[str, Quantity]) -> Iterator[Usual]:
+    """exp(S − something that was read), or its sum over the tile: right in the unit of another maximum."""
+    window, goal = found.reading.window, found.goal
+    scores = known.get("S", known.get("x", known.get("s")))
+    own = goal.quantity.words == "exp(S − m)" or goal.quantity.name == "sum of a tile"
+    s = value_of(scores, window) if scores is not None and own and goal.factor == 1.0 else None
+    if s is None or not np.isfinite(s).any():
+        return
+    words = "exp(S − `{}`)" if goal.quantity.axes == scores.axes else "the tile's sum of exp(S − `{}`)"
+    for operand in found.operands:
+        unit, name = operand.reading.event.array.astype(np.float64), operand.reading.event.site.name
+        lanes = unit.reshape(len(s), -1)[:, : s.shape[1]] if unit.size and not unit.size % len(s) else unit
+        if name == found.reading.event.site.name or s.ndim != 2 or lanes.shape not in (s.shape, (len(s), 1)):
+            continue
+        with np.errstate(over="ignore", invalid="ignore"):
+            made = np.exp(s - np.where(np.isfinite(lanes), lanes, 0.0))
+        made = made if goal.quantity.axes == scores.axes else made.sum(-1)
+        yield Instead("another unit", name=words.format(name)), made
 
 
 def loaded_from(found: Departure, quantities: Quantities) -> str:

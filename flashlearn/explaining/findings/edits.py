@@ -119,8 +119,9 @@ class TwoEdits(FindingKind):
         if not self.reached:
             start, some = f"{start.removesuffix(',')} alone,", "no failing case passes"
         all_of_them = "both" if self.cases == 2 else "all"
+        together = "With two changes everything is right; they may belong to one mistake."
         return Wording(
-            f"There seem to be two mistakes. (1) {start} {some}. "
+            f"{'There seem to be two mistakes.' if self.reached else together} (1) {start} {some}. "
             f"(2) {second.change().removesuffix(',')} as well, {all_of_them} pass.",
             labelled(("1", first.question), ("2", second.question)),
         )

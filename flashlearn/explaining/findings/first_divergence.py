@@ -16,7 +16,8 @@ class Instead:
 
     "key shown", "key hidden" and "unmasked" have the `pair` of query and key, "multiple" the `ratio` and its
     words, `factor`, "not rescaled" the `name` of the sum. "place" has what was loaded as its name, "bare" the
-    exponentials of S itself, "power" those to another power. "unscaled" lacks alpha; "without delta", "share"
+    exponentials of S itself, "power" those to another power, "another unit" those relative to another
+    maximum. "unscaled" lacks alpha; "without delta", "share"
     (this tile's alone) and "NaN" need nothing more.
     """
 
@@ -101,6 +102,11 @@ class FirstDivergence(FindingKind):
             return f"At which step must `{stale[0]}` begin anew?"
         if kind == "bare":
             return "What is subtracted from S in the exponent here, and where does it come from?"
+        if kind == "another unit":
+            return (
+                "A sum of exponentials is relative to what was subtracted. Before two of them are added, "
+                "which factor brings each to the same maximum?"
+            )
         if self.loads == "made" and kind != "place":
             return (
                 "Two things make what is loaded here: what was stored before, and the address of this load. "
@@ -143,6 +149,8 @@ class FirstDivergence(FindingKind):
         if kind == "NaN":
             return f"NaN in some elements{others}"
         instead = str(self.instead or "")
+        if kind == "another unit":
+            return f"{self.instead.name}, which no line brings to the maximum m{others}"
         return f"not {meant}{though}{others}" + (f": {instead}" if instead else "")
 
     def _subject(self) -> str:

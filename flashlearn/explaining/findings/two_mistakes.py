@@ -85,7 +85,10 @@ class Besides(FindingKind):
     def wording(self) -> Wording:
         """The fault, and then the mistake."""
         fault, other = (part.wording for part in self.parts)
-        second = f"Some cases complete, with wrong results. {as_part(of_those_that_complete(other.sentence))}"
+        complete = "Some cases complete, with wrong results."
+        if self.parts[1].of == 1:
+            complete = "One case completes, with a wrong result."
+        second = f"{complete} {as_part(of_those_that_complete(other.sentence))}"
         steps = steps_of((fault.next_step, as_part(other.next_step)))
         return Wording(f"(1) {fault.sentence} (2) {second}", steps, fault.quotes, None)
 
@@ -224,6 +227,9 @@ def steps_of(questions: Sequence[str]) -> str:
     return labelled(*((str(number), question) for number, question in enumerate(questions, 1)))
 
 
+COVER = "Do the grid, what the kernel makes of a program's id, and the store's mask cover the whole output?"
+
+
 @dataclass(frozen=True)
 class PartlyWritten(FindingKind):
     """`count` of `total` elements that no program writes, and what is wrong with the others."""
@@ -248,7 +254,7 @@ class PartlyWritten(FindingKind):
         return Wording(
             f"There are two mistakes. (1) No program writes {self.count} of {self.total} elements of "
             f"{self.output} (case {self.case}). (2) What is written is wrong, too. {other.sentence}",
-            steps_of(("Do the grid and the store's mask cover the whole output?", other.next_step)),
+            steps_of((COVER, other.next_step)),
         )
 
 

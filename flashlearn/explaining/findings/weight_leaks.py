@@ -171,6 +171,6 @@ class PTransposed(FindingKind):
 
 
 OTHERS_MASKED = (
-    "Other tiles on the diagonal are masked, so look at what decides which tiles are: is each tile that "
-    "holds a hidden pair among them?"
+    "Other tiles on the diagonal are masked. Is the mask applied in these as well, and does it compare each "
+    "key's number in the row, not that in the tile?"
 )

@@ -71,8 +71,8 @@ def _at(indices: Sequence[Index], access: OutsideAccess) -> tuple[int, ...] | No
 def _of_strides(unknown: Sequence[Part], access: OutsideAccess, scope: Scope) -> Cause | None:
     """A term whose stride is none of the tensor's."""
     part, view = unknown[0], access.view
-    if len(unknown) > 1 or part.term.value(part.index) is None:
-        return None
+    if len(unknown) > 1 or part.term.value(part.index) is None or not np.any(part.numbers):
+        return None  # an index that is 0 here moves nothing, whatever it is multiplied by
     strides = f"stride {view.strides[0]}" if len(view.strides) == 1 else f"strides {view.strides}"
     has = f"{view.name} has the {strides}."
     if not part.stride:

@@ -60,6 +60,11 @@ MISTAKES = {
         "ds_j = Σ_k dlog_k J_kj: the sum runs over outputs, down a column of J.",
         wrong=lambda p, dlog: dlog - sp.ones(p.rows, 1) * p.dot(dlog),
     ),
+    "only the diagonal of J": Mistake(
+        "You returned (1 − p) dlog, entry by entry: the diagonal of J alone.",
+        "dlog_k reaches ds_j for k other than j, too, through log Z. What is ∂ log p_k/∂s_j there?",
+        wrong=lambda p, dlog: sp.Matrix([(1 - a) * b for a, b in zip(p, dlog, strict=True)]),
+    ),
     "plus p": Mistake(
         "You added p times the sum of dlog where it must be subtracted.",
         "log p_k is s_k minus log Z. If all of dlog is the same number and so are all shares, ds must be 0.",

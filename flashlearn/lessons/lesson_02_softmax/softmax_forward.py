@@ -106,9 +106,8 @@ MISTAKES = {
         **formula("not divided"),
     ),
     "divided by the number of columns": Mistake(
-        "p is the exponential divided by N, the number of columns: that is a mean's denominator.",
-        "What is missing is the division by the sum of the row's exponentials, or the subtraction of its "
-        "logarithm in the exponent.",
+        "p is the exponential divided by N, the number of columns, in place of the sum of its row.",
+        "What is the divisor made of, and is it the sum of exp(s − m) with the maximum m of the whole row?",
         **formula("divided by N"),
     ),
     "powers of two": Mistake(

@@ -56,6 +56,12 @@ MISTAKES = {
         "A score whose dp is above the average gets a positive ds.",
         wrong=lambda p, dp: p.multiply_elementwise(sp.ones(p.rows, 1) * p.dot(dp) - dp),
     ),
+    "log softmax's own formula": Mistake(
+        "You returned dp − p Σ dp: the gradient through the logarithm of softmax. Here dp arrives at the "
+        "probabilities themselves.",
+        "p_k is exp(log p_k): what becomes of dp_k on its way to log p_k?",
+        wrong=lambda p, dp: dp - p * sum(dp),
+    ),
     "p subtracted instead": Mistake(
         "You subtracted p itself, as in p − y, the gradient of the cross-entropy through softmax. That "
         "formula belongs to that one loss; here dp may be anything.",

@@ -54,6 +54,7 @@ def _weighted(on_l, on_acc):
     return answer
 
 
+_IN_BASE_2 = (lambda m, m_a, m_b: 2 ** (m_a - m), lambda m, m_a, m_b: 2 ** (m_b - m))
 _RIGHT, _A_AS_IT_IS, _B_AS_IT_IS = (_of_a, _of_b), (_one, _of_b), (_of_a, _one)
 
 
@@ -68,6 +69,16 @@ def _as_outputs(m_a, l_a, acc_a, m_b, l_b, acc_b):
     m, l, _ = _merged(_of_a, _of_b)(m_a, l_a, acc_a, m_b, l_b, acc_b)
     w_a, w_b = _of_a(m, m_a, m_b) * l_a, _of_b(m, m_a, m_b) * l_b
     return m, l, (acc_a * w_a + acc_b * w_b) / l
+
+
+def _acc_with_l(base):
+    """Each part's acc weighted with its l as well, with factors of a base; l itself is right."""
+
+    def answer(m_a, l_a, acc_a, m_b, l_b, acc_b):
+        m, l, _ = merged(m_a, l_a, acc_a, m_b, l_b, acc_b)
+        return m, l, acc_a * l_a * base ** (m_a - m) + acc_b * l_b * base ** (m_b - m)
+
+    return answer
 
 
 def _merged_outputs(m_a, l_a, acc_a, m_b, l_b, acc_b):
@@ -132,6 +143,18 @@ MISTAKES = {
         *SENTENCES["one part left out"],
         wrong=_merged(lambda m, m_a, m_b: sp.S.Zero, _of_b),
         also=(_merged(_of_a, lambda m, m_a, m_b: sp.S.Zero),),
+    ),
+    "powers of two": Mistake(
+        "The parts are brought to the common m with powers of two, 2^(m_x − m), where e^(m_x − m) belongs.",
+        "l and acc are sums of exp: in which base is the factor exp(m_x − m)?",
+        wrong=_weighted(_IN_BASE_2, _IN_BASE_2),
+        also=(_weighted(_IN_BASE_2, _RIGHT), _weighted(_RIGHT, _IN_BASE_2)),
+    ),
+    "acc weighted with l": Mistake(
+        "Each part's acc is weighted with its l as well, as if it were a mean. acc is a sum, as l is.",
+        "acc is a sum like l, each exponential times a value: by which factor does it change?",
+        wrong=_acc_with_l(sp.E),
+        also=(_acc_with_l(sp.Integer(2)),),
     ),
     "acc taken for O": Mistake(
         "You merge acc_a and acc_b as if each had already been divided by its l: you weight them by l and "

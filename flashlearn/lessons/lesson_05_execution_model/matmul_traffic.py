@@ -25,6 +25,8 @@ def faulty_traffic(M, N, K, B_M, B_N, B_K, e, faults: Faults = NONE) -> sp.Expr:
         return _block_count(size, block, faults)
 
     across, down = blocks(N, B_N), blocks(M, B_M)
+    across = N / B_N if "fractions across" in faults else across
+    down = M / B_M if "fractions down" in faults else down
     if "each once" in faults:
         across, down = 1, 1
     if "an element per program" in faults:
@@ -99,7 +101,7 @@ MISTAKES = {
         "N/B_N is right where blocks divide the sizes. A ragged edge has a program too, and that program "
         "loads the same rows of A as the others.",
         "Round the number of programs up: sp.ceiling(N / B_N).",
-        **formula("fractions"),
+        **formula("fractions", also=("fractions across", "fractions down")),
     ),
     "rounded down": Mistake(
         "You rounded the number of programs down. A ragged edge has a program too, and where a size is "

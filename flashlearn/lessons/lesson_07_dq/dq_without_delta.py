@@ -67,6 +67,16 @@ MISTAKES = {
         "The second sum is Σ_j P_ij K_j, a product of P with the tile of keys.",
         **formula("keys not weighted"),
     ),
+    "values in place of keys": Mistake(
+        "delta was multiplied by Σ P V. The second sum, like the first, is over the keys.",
+        "Σ_j P_ij (dP_ij − delta_i) K_j: by which tile is P multiplied?",
+        **formula("values averaged"),
+    ),
+    "alpha in one part only": Mistake(
+        "Only one of the two parts is multiplied by alpha; dQ is the difference with the other as it is.",
+        "dQ is alpha times the difference of the two parts: does alpha reach both?",
+        **formula("alpha in one part", also=("alpha in the other part",)),
+    ),
     "only the last tile": Mistake(
         "dQ holds the last tile of keys alone, as if each tile replaced what was summed before it.",
         "What happens in a step to the sums of the tiles before?",

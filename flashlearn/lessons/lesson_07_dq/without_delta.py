@@ -127,7 +127,8 @@ def in_one_scan(
         if faults & {"delta so far", "delta of the tile"}:
             centred = p_dp - p * (delta if "delta so far" in faults else own)
         worth_of_keys = worth_of_keys + _wide(centred.to(k.dtype)) @ k_
-        mean_key = mean_key + _wide(p.to(k.dtype)) @ k_
+        averaged = v_ if "values averaged" in faults else k_
+        mean_key = mean_key + _wide(p.to(k.dtype)) @ averaged
         if "sums in half" in faults:
             worth_of_keys, mean_key = (_wide(t.to(k.dtype)) for t in (worth_of_keys, mean_key))
     if faults & {"no delta", "delta so far", "delta of the tile"}:
@@ -136,6 +137,10 @@ def in_one_scan(
         delta = torch.ones_like(delta)
     if "keys not weighted" in faults:
         mean_key = _wide(k).sum(dim=-2, keepdim=True).expand_as(q_)
+    if "alpha in one part" in faults:
+        return (alpha * worth_of_keys - delta * mean_key).to(q.dtype)
+    if "alpha in the other part" in faults:
+        return (worth_of_keys - alpha * delta * mean_key).to(q.dtype)
     dq = worth_of_keys - delta * mean_key
     if "no alpha" not in faults:
         dq = alpha * dq

@@ -73,6 +73,11 @@ MISTAKES = {
         "Make it once, before the loop.",
         **formula("new optimiser"),
     ),
+    "the last position alone": Mistake(
+        "Each loss is that of the last position alone. Every position predicts a character.",
+        "Over which positions does the cross entropy take its mean?",
+        **formula("last position only"),
+    ),
     "losses summed": Mistake(
         "Each loss is the sum over all positions, not their mean.",
         "What does `F.cross_entropy` do without `reduction`?",

@@ -1,10 +1,13 @@
 """Two edits of one formula: what is said where no single one makes everything right."""
 
+from dataclasses import replace
+
 from flashlearn.explaining import diagnose
 from flashlearn.explaining.findings.edits import OneEdit, TwoEdits
 from flashlearn.explaining.findings.outputs import Outputs
 from flashlearn.judging.symbolic import run_symbolic
 from flashlearn.lessons import find
+from flashlearn.outcome import Finding
 from tests.corpus import function_from_text
 
 
@@ -36,6 +39,28 @@ def softmax_vjp(p, dp):
     finding = found("softmax_vjp", text)
     assert isinstance(finding.kind, TwoEdits)
     assert "5" in finding.sentence and "`p.multiply_elementwise(dp) - mean * p`" in finding.sentence
+
+
+def test_two_edits_beside_one_pattern_of_the_error_are_not_told():
+    text = """
+def softmax_jacobian(p):
+    n = p.rows
+    upper = sp.zeros(n, n)
+    for k in range(n):
+        for j in range(k, n):
+            upper[k, j] = p[k] * ((1 if j == k else 0) - p[j])
+    return upper + upper.T
+"""
+    finding = found("softmax_jacobian", text)
+    assert finding.sentence.startswith("Every entry on the diagonal is 2 times what it should be")
+    assert "range" not in finding.sentence and "two" not in finding.sentence
+
+
+def test_two_edits_of_which_one_alone_repairs_nothing_may_be_one_mistake():
+    edit = OneEdit("sign", line=3, old="a + b", new="a - b", cases=2)
+    kind = TwoEdits(0, 2, (Finding(edit), Finding(edit)))
+    assert "they may belong to one mistake" in kind.wording().sentence
+    assert "There seem to be two mistakes" in replace(kind, reached=1).wording().sentence
 
 
 def test_an_edit_that_only_stops_a_crash_is_not_said_to_make_an_output_right():

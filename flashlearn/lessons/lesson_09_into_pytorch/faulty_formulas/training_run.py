@@ -23,6 +23,8 @@ def training_run(size: training.Size, start: Tensor, batches: Tensor, faults: Fa
         first = 0 if "targets not shifted" in faults else 1
         wanted = batch[:, first : first + size.context]
         logits = model(batch[:, :-1], attention)
+        if "last position only" in faults:
+            wanted, logits = wanted[:, -1:], logits[:, -1:]
         reduction = "sum" if "losses summed" in faults else "mean"
         if "logits reshaped" in faults:
             B, S, characters = logits.shape

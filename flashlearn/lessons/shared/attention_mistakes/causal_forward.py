@@ -92,8 +92,8 @@ def causal_forward(formula: FaultyFormula) -> dict[str, Mistake]:
             **formula("lse of empty rows is 0"),
         ),
         "rows that see nothing are NaN": Mistake(
-            "Queries that see no key come out as NaN. Their maximum is −inf, and −inf − (−inf) in an "
-            "exponent is NaN; so is 0/0, where nothing guards the division by their sum, 0.",
+            "NaN appears where a query sees no key. Its maximum is −inf, and −inf − (−inf) in an exponent "
+            "is NaN; so is 0/0, where nothing guards the division by its sum, 0.",
             "Where the maximum is −inf, is 0 subtracted instead in every exponent, including that of the "
             "rescaling?",
             **formula("no guards"),

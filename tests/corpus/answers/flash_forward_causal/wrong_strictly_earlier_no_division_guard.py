@@ -2,7 +2,7 @@
 # title: strictly earlier no division guard
 # says: two: `<` instead of `<=` hides the diagonal, and acc is divided by l_i without a guard, so a query
 #   that sees nothing gets 0 / 0.
-# names: the diagonal is hidden
+# names: the diagonal is hidden + rows that see nothing are NaN
 # base: _course_solution_without_markers
 
 # --- replace

@@ -32,8 +32,8 @@ MISTAKES = {
         **formula("no maximum"),
     ),
     "padding enters the sum": Mistake(
-        "The padded lanes hold a finite score, 0 or another number that is not −inf, and take part in the "
-        "row's sum: a score of 0 adds exp(0 − m), with m the row's maximum.",
+        "The padding is 0, or another number that is not −inf, so padded lanes take part in the row's sum: "
+        "a score of 0 adds exp(0 − m), with m the row's maximum.",
         "What must a padded lane hold so that it changes neither a maximum nor a sum of exponentials?",
         **formula("zeros in whole rows", also=("zeros in the sum",)),
     ),

@@ -120,8 +120,8 @@ MISTAKES = {
         **formula("ragged tile left out", also=("last tile left out",)),
     ),
     "padding enters the sum": Mistake(
-        "The padded lanes of the last block hold a finite score, 0 or another number that is not −inf, and "
-        "take part in the sum: a score of 0 adds exp(0 − m).",
+        "The padding of the last block is 0, or another number that is not −inf, so padded lanes take part "
+        "in the sum: a score of 0 adds exp(0 − m).",
         "What must a padded lane hold so that it changes neither a maximum nor a sum of exponentials?",
         **formula("zeros for padding"),
     ),

@@ -39,6 +39,9 @@ for (const block of document.querySelectorAll(".filterable")) {
       row.hidden = !fits;
       shown += fits;
     });
+    const phrase = words.value.trim().toLowerCase();
+    const whole = rows.filter((_, number) => texts[number].includes(phrase)); // these come first
+    rows[0]?.parentNode.append(...new Set([...whole, ...rows]));
     count.textContent = `${shown} of ${rows.length}`;
   };
   const asked = new URLSearchParams(location.hash.slice(1));

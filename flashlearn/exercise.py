@@ -101,6 +101,8 @@ class Mistake:
     formulas of the same mistake made in another way. A `wrong` that is a functools.partial with `faults` can
     be computed with another's of the same function. One of a function that has `tiles` (a `Tiles`) takes the
     shape of the tiles as `tile`, and is tried with the learner's where one of its faults depends on it.
+    One that is `independent` is named as a second one where its faults are in the `also` of another mistake:
+    it must still be a mistake once that is fixed, whatever the kernel looks like.
     """
 
     sentence: str
@@ -109,6 +111,7 @@ class Mistake:
     launcher: Callable[..., Any] | None = None
     status: Status = Status.WRONG
     also: tuple[Callable[..., Any], ...] = ()
+    independent: bool = False
 
 
 def combine_faults(one: Callable[..., Any], other: Callable[..., Any]) -> functools.partial | None:

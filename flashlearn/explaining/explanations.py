@@ -323,7 +323,8 @@ def second_in_formula(exercise: Exercise, candidate: Candidate) -> list[str]:
     ways = [faults_of(way) for way in (mistake.wrong, *mistake.also)]
     beside = [faults - way for way in ways if way and way < faults]
     every = exercise.explained.mistakes.items()
-    return [other for other, m in every if m.wrong is not None and faults_of(m.wrong) in beside][:1]
+    formulas = {other: m.wrong for other, m in every if m.independent and m.wrong is not None}
+    return [other for other, formula in formulas.items() if faults_of(formula) in beside][:1]
 
 
 def _given(explanation: Explanation, cases: set[str], questions: set[Question]) -> int:

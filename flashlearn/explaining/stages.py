@@ -13,11 +13,12 @@ from typing import Any, NamedTuple
 
 from flashlearn.exercise import Exercise, Kind
 from flashlearn.explaining.declared_mistakes import find_declared, partly_written
-from flashlearn.explaining.divergence import first_divergence, masked_later
+from flashlearn.explaining.divergence import first_divergence, in_another_unit, masked_later
 from flashlearn.explaining.edits.address_slice import READS, WRITES
 from flashlearn.explaining.edits.search import find_edit
 from flashlearn.explaining.edits.second_mistake import find_edit_and_mistake
 from flashlearn.explaining.faults import from_status
+from flashlearn.explaining.findings.declared import Declared
 from flashlearn.explaining.findings.edits import AndOneEdit, OneEdit
 from flashlearn.explaining.findings.first_divergence import DepartureAndPlace, WithItsLine
 from flashlearn.explaining.findings.launcher import BY_FAULT, ChangedInput, ReturnedInput, StaleAnswer
@@ -185,6 +186,8 @@ def with_first_divergence(search: Search) -> Finding | None:
     departed = first_divergence(search.exercise, search.answer, search.outcomes)
     if departed is None or finding is None:
         return departed
+    if finding.partial and isinstance(finding.kind, Declared) and in_another_unit(departed):
+        return departed  # in some cases its numbers are those of a declared mistake, by chance
     if _is_vague(finding):
         if finding.partial:
             return departed  # what is said of some outputs would be said beside a line that explains others

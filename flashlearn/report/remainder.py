@@ -97,7 +97,8 @@ def _fits_all(finding: Finding, result: CheckResult, failing: list[Outcome]) -> 
         return f"the only evidence is {UNDEFINED}: {AGAIN}"
     if len(failing) < finding.of == len(result.outcomes):  # it was tried on the cases that pass as well
         hidden = "the one that passes" if len(result.outcomes) - len(failing) == 1 else "those that pass"
-        return f"this {gives} {all_of(finding.of, 'case')}; in {hidden}, the mistake makes no difference"
+        made = "mistakes make" if isinstance(finding.kind, AtOnce) else "mistake makes"
+        return f"this {gives} {all_of(finding.of, 'case')}; in {hidden}, the {made} no difference"
     left = len(failing) - finding.of
     if left <= 0:
         fits = f"this {gives} {all_of(len(failing), 'failing case')}"

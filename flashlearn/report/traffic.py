@@ -101,5 +101,7 @@ def _intensity(seen: Observation) -> str:
     requested, unique = total / seen.bytes_requested, total / seen.bytes_unique
     low = f"{number(requested)} operations per requested byte"
     if seen.bytes_requested == seen.bytes_unique:
-        return f"Arithmetic intensity: {low}; every byte moves once."
+        again = len(seen.launches) > 1 or any(t.loaded and t.stored for t in seen.traffic.values())
+        moves = "no byte is loaded or stored twice" if again else "every byte moves once"
+        return f"Arithmetic intensity: {low}; {moves}."
     return f"Arithmetic intensity: {low}, {number(unique)} per unique byte."

@@ -191,6 +191,9 @@ def test_a_second_fault_in_the_formula_that_fits_is_told_where_it_is_a_mistake_o
     assert alone.names == also.names == ("top-left alignment",)
     assert second_in_formula(exercise, alone) == []
     assert second_in_formula(exercise, also) == ["rows that see nothing are NaN"]
+    backward = find("dq_kernel_causal")  # no guard is needed where the mask follows the exponential
+    every = Predictions(backward, []).candidates()
+    assert not any(second_in_formula(backward, c) for c in every if not c.costly)
 
 
 def test_where_elements_are_never_written_what_the_kernel_makes_of_its_id_is_asked_for_too():

@@ -60,6 +60,11 @@ def first_divergence(
     return None
 
 
+def in_another_unit(departed: Finding) -> bool:
+    """Whether all that is wrong with the value that departs is the maximum that it is relative to."""
+    return getattr(getattr(departed.kind, "instead", None), "kind", "") == "another unit"
+
+
 def _alone(part: Finding) -> Finding:
     """One of two: that all was right in an earlier tile need not be so, since the other is wrong as well."""
     return replace(part, kind=replace(part.kind, before=None))

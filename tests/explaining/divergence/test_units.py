@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from flashlearn.explaining import diagnose
 from flashlearn.explaining.divergence import first_divergence
-from flashlearn.judging.cases import run_observed
+from flashlearn.judging.cases import run, run_observed
 from flashlearn.lessons import find
 from flashlearn.lessons.shared.attention_cases import attention_case
+from tests.corpus.entries import find_entries
 from tests.corpus.functions import function_from_text
 from tests.explaining.divergence.test_divergence import FORWARD, made
 
@@ -50,3 +52,11 @@ def test_a_zero_in_the_place_of_the_maximum_is_not_called_right():
     function, case = made(FORWARD, *edits), attention_case(9, 70, 16)
     found = first_divergence(exercise, function, [run_observed(exercise, function, case)])
     assert "though `x` is right; here `base` is 0: it is exp(S), with 0" in found.sentence
+
+
+def test_a_mistake_whose_numbers_come_out_in_some_cases_is_not_named_beside_a_wrong_unit():
+    (entry,) = find_entries("softmax_forward", "lanes in own units")
+    exercise = find("softmax_forward")
+    finding = diagnose(exercise, run(exercise, entry.function), entry.function)
+    assert finding.names == ("first divergence",)
+    assert "which no line brings to the maximum m" in finding.sentence and "columns" not in finding.sentence

@@ -96,6 +96,7 @@ def causal_forward(formula: FaultyFormula) -> dict[str, Mistake]:
             "is NaN; so is 0/0, where nothing guards the division by its sum, 0.",
             "Where the maximum is −inf, is 0 subtracted instead in every exponent, including that of the "
             "rescaling?",
+            independent=True,
             **formula("no guards"),
         ),
         "a finite number for −inf": Mistake(

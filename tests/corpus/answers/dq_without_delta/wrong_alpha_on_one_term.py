@@ -2,7 +2,7 @@
 # title: alpha on one term
 # says: the line `dq = alpha * pdpk - delta[:, None] * pk` multiplies only the first of the two terms by
 #   alpha; brackets are missing.
-# names: one edit
+# names: alpha in one part only; one edit
 
 from torch import Tensor
 

@@ -2,7 +2,7 @@
 # title: lanes in own units
 # says: every lane keeps its own maximum and sum, and `z = tl.sum(l, axis=0)` adds the sums without the factor
 #   exp(m - top) that brings them to one unit
-# names: one edit
+# names: first divergence; one edit
 
 from torch import Tensor
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import math
 from dataclasses import replace
-from types import SimpleNamespace
 
 import pytest
 import torch
@@ -14,16 +13,12 @@ from flashlearn.exercise import Case
 from flashlearn.explaining import diagnose, predictions
 from flashlearn.explaining.edits.echoes import Echoes
 from flashlearn.explaining.explanations import _of_other_outputs
-from flashlearn.explaining.findings.declared import Declared
-from flashlearn.explaining.findings.edits import EditAndMistake, OneEdit
-from flashlearn.explaining.findings.two_mistakes import AfterRepair
 from flashlearn.explaining.in_some_cases import find_in_some_cases
 from flashlearn.explaining.mistake_pairs import _nearest_first
 from flashlearn.explaining.predictions import Candidate, Predictions
-from flashlearn.explaining.rounded_besides import rounded_besides
 from flashlearn.judging.cases import run
 from flashlearn.lessons import find
-from flashlearn.outcome import Finding, Outcome, OutputCheck, Status
+from flashlearn.outcome import Outcome, OutputCheck, Status
 from tests.corpus.entries import find_entries
 from tests.corpus.functions import function_from_text
 
@@ -103,14 +98,6 @@ def test_a_sum_in_half_precision_is_seen_beside_a_mistake_that_is_much_larger(ha
 
 
 TUNED, FA3, FOLDED, FP8 = map(find, ("tuned_backward", "fa3_backward", "folded_logsumexp", "fp8_forward"))
-
-
-def test_of_a_mistake_that_was_found_in_a_repaired_copy_no_rounding_is_said():
-    declared = Finding(Declared("LSE is too large.", "", None, ("LSE",)), fits=4, of=4)
-    edit = Finding(OneEdit("comparison", 3, "<", "<=", 4), None, 4, 4)
-    for kind in (AfterRepair(0, 4, 4, (edit, declared)), EditAndMistake((edit, declared))):
-        search = SimpleNamespace(finding=Finding(kind, None, 4, 4))
-        assert len(search.finding.names) == 1 and rounded_besides(search) is None
 
 
 @pytest.mark.parametrize(

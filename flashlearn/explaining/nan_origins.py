@@ -12,6 +12,7 @@ The kinds of operations are those of `interpreter.observers.nan_origin`.
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -87,7 +88,8 @@ def _in_kernel(exercise: Exercise, suspects: list[Outcome], answer: Answer) -> F
     origins = [f[0] for f in found]
     if len({(b.kind, b.place.line if b.place else 0) for b in origins}) != 1:
         return None
-    return _finding(exercise, *found[0], [outcome for _, _, outcome, _ in found])
+    origin = dataclasses.replace(origins[0], infinities=_the_same([one.infinities for one in origins]))
+    return _finding(exercise, origin, *found[0][1:], [outcome for _, _, outcome, _ in found])
 
 
 def _in_torch(exercise: Exercise, suspects: list[Outcome], answer: Answer) -> Finding | None:
@@ -98,14 +100,19 @@ def _in_torch(exercise: Exercise, suspects: list[Outcome], answer: Answer) -> Fi
     for outcome in sorted(suspects, key=size)[:MOST_CASES]:
         how = PlainCall(exercise.judged.time_limit, torch_nan=True)
         evidence = answer.run(exercise.inputs(outcome.case, outcome.case.generator()), how)
-        seen.append((*evidence.observations.get(TorchNanOrigin, ("", None)), outcome))
-    kind, place, outcome = seen[0]
-    if not kind or place is None or len({(k, p and p.line) for k, p, _ in seen}) > 1:
+        seen.append((*evidence.observations.get(TorchNanOrigin, ("", None, "")), outcome))
+    kind, place, _, outcome = seen[0]
+    if not kind or place is None or len({(k, p and p.line) for k, p, *_ in seen}) > 1:
         return None
+    infinities = _the_same([i for _, _, i, _ in seen])
     check = next(c for c in outcome.outputs if _comparable(c) and _elsewhere(c).any())
-    return _finding(
-        exercise, NonFiniteOrigin(0, kind, place), check, outcome, NonFiniteOrigins(), [o for _, _, o in seen]
-    )
+    origin = NonFiniteOrigin(0, kind, place, infinities=infinities)
+    return _finding(exercise, origin, check, outcome, NonFiniteOrigins(), [o for *_, o in seen])
+
+
+def _the_same(infinities: list[str]) -> str:
+    """The infinities of all cases, where these are the same."""
+    return infinities[0] if len(set(infinities)) == 1 else ""
 
 
 def _comparable(check: OutputCheck) -> bool:
@@ -178,6 +185,7 @@ def _finding(
         ),
         line=line,
         text=text,
+        infinities=origin.infinities,
     )
     return Finding(kind, origin.place, explained, cases)
 

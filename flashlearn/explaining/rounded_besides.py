@@ -11,7 +11,8 @@ import math
 import torch
 
 from flashlearn.explaining.findings.declared import Declared
-from flashlearn.explaining.findings.two_mistakes import RoundedBesides
+from flashlearn.explaining.findings.edits import EditAndMistake
+from flashlearn.explaining.findings.two_mistakes import AfterRepair, RoundedBesides
 from flashlearn.explaining.predictions import Candidate, Predictions
 from flashlearn.explaining.stage import Search
 from flashlearn.judging.tolerance import root_mean_square
@@ -26,7 +27,7 @@ def rounded_besides(search: Search) -> Finding | None:
     finding = search.finding
     if finding is None or finding.partial or not 1 < finding.fits == finding.of:
         return None
-    if len(finding.names) != 1:
+    if len(finding.names) != 1 or isinstance(finding.kind, AfterRepair | EditAndMistake):
         return None  # what one of two mistakes gives alone says nothing of the rounding
     named = next((f for f in (finding, *finding.parts) if isinstance(f.kind, Declared)), None)
     mistake = search.exercise.all_mistakes.get(named.mistake) if named is not None else None

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import linecache
+import os
 import sys
 import weakref
 from dataclasses import replace
+from pathlib import Path
 from types import CodeType
 
 from flashlearn.observation import Place
@@ -13,17 +15,24 @@ from flashlearn.observation import Place
 LEARNER_CODE: weakref.WeakSet = weakref.WeakSet()
 """Code objects of the kernels and helpers that run interpreted."""
 
+_INTERPRETER = str(Path(__file__).parent)
+_PACKAGE = f"{Path(__file__).parents[1]}{os.sep}"
+_COURSE = (f"{_PACKAGE}kernels{os.sep}", f"{_PACKAGE}lessons{os.sep}")
+
 Program = tuple[int, int, int]
 """A program's indices in its grid."""
 
 
 def find_place(program: Program | None = None) -> Place | None:
-    """The learner's line that is running now, in the innermost frame of a kernel, and its callers' lines."""
+    """The learner's line that is running now, in the innermost frame of a kernel, and its callers' lines.
+
+    A line of another file is left out: a kernel of the course may call what the learner wrote.
+    """
     found, calls, frame = None, [], sys._getframe(1)
     while frame is not None:
         if frame.f_code in LEARNER_CODE and found is None:
             found = place_of(frame.f_code, frame.f_lineno, program)
-        elif frame.f_code in LEARNER_CODE:
+        elif frame.f_code in LEARNER_CODE and frame.f_code.co_filename == found.file:
             calls.append(frame.f_lineno)
         frame = frame.f_back
     return replace(found, calls=tuple(calls)) if calls else found
@@ -40,7 +49,25 @@ def place_of_error(error: BaseException, program: Program | None = None) -> Plac
     found, calls, step = None, [], error.__traceback__
     while step is not None:
         if step.tb_frame.f_code in LEARNER_CODE:
-            calls += [found.line] if found is not None else []
+            calls += [found] if found is not None else []
             found = place_of(step.tb_frame.f_code, step.tb_lineno, program)
         step = step.tb_next
-    return replace(found, calls=tuple(reversed(calls))) if calls else found
+    lines = tuple(one.line for one in reversed(calls) if one.file == found.file)
+    return replace(found, calls=lines) if lines else found
+
+
+def runs_in_course() -> bool:
+    """True if a function of the course is running that the learner's code has called."""
+    frame = sys._getframe(1)
+    while frame is not None and _is_below(frame.f_code.co_filename):
+        frame = frame.f_back
+    if frame is None or not frame.f_code.co_filename.startswith(_COURSE):
+        return False
+    while frame is not None and frame.f_code.co_filename.startswith(_COURSE):
+        frame = frame.f_back
+    return frame is not None and not frame.f_code.co_filename.startswith(_PACKAGE)
+
+
+def _is_below(file: str) -> bool:
+    """Whether a file is torch's or the interpreter's, which any allocation passes."""
+    return file.startswith(_INTERPRETER) or "/torch/" in file.replace("\\", "/")

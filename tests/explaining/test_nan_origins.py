@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from flashlearn import check
+from flashlearn.explaining.findings.nan_origin import NanOrigin
 from flashlearn.explaining.nan_origins import differ, first_in_formula, nan_origin, zero_of
 from flashlearn.interpreter.torch_nan import TorchNanOrigin
 from flashlearn.judging.cases import run_observed
@@ -59,6 +60,56 @@ def test_a_mode_tells_the_innermost_line_of_its_file():
     with births:
         INF - INF
     assert births.kind == "inf minus inf" and births.place.text.strip() == "INF - INF"
+
+
+@pytest.mark.parametrize(
+    ("nan", "infinities"),
+    [
+        (lambda: INF - INF, "+∞ − +∞"),
+        (lambda: -INF - -INF, "−∞ − −∞"),
+        (lambda: INF + -INF, "+∞ + −∞"),
+        (lambda: torch.softmax(torch.full((2,), -float("inf")), 0), "−∞ − −∞"),
+        (lambda: torch.stack((INF, -INF)).sum(0), ""),
+    ],
+)
+def test_a_mode_tells_which_infinities_a_nan_is_made_of(nan, infinities):
+    with TorchNanOrigin() as births:
+        nan()
+    assert (births.kind, births.infinities) == ("inf minus inf", infinities)
+
+
+WRONG_FILL = """
+@triton.jit
+def kernel(x_ptr, lengths_ptr, lse_ptr, alpha, N, x_row, x_col, BLOCK: tl.constexpr):
+    r = tl.program_id(0)
+    n = tl.load(lengths_ptr + r)
+    c = alpha * 1.4426950408889634
+    j = tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + r * x_row + j * x_col, mask=j < n, other=0.0).to(tl.float32)
+    top = tl.max(tl.where(j < n, x, -float("inf")), axis=0) * c
+    if alpha < 0:
+        top = tl.min(tl.where(j < n, x, -float("inf")), axis=0) * c
+    if n == 0:
+        top = 0.0
+    total = tl.sum(tl.where(j < n, tl.exp2(x * c - top), 0.0), axis=0)
+    lse = tl.where(n > 0, (top + tl.log2(total)) * 0.6931471805599453, -float("inf"))
+    tl.store(lse_ptr + r, lse)
+
+
+def folded_logsumexp(x, lengths, alpha):
+    M, N = x.shape
+    lse = torch.empty(M, dtype=torch.float32, device=x.device)
+    kernel[(M,)](x, lengths, lse, alpha, N, *x.stride(), BLOCK=triton.next_power_of_2(N))
+    return lse
+"""
+
+
+def test_a_sum_of_both_infinities_is_not_told_as_a_difference_of_minus_infinity():
+    head = "import torch\nimport triton\nimport triton.language as tl\n"
+    finding = check("folded_logsumexp", function_from_text(head + WRONG_FILL), demo=True).finding
+    nan = next(one for one in (finding, *finding.parts) if isinstance(one.kind, NanOrigin))
+    assert "+∞ and −∞ are added" in nan.sentence
+    assert "Where does the +∞ come from, and where the −∞?" in nan.next_step
 
 
 @pytest.mark.parametrize(

@@ -59,6 +59,12 @@ def test_what_was_never_read_is_listed_once_for_two_outputs():
     assert sentence(*told).endswith("Never read in case “c”: q[16:], v[16:]. The same holds for lse.")
 
 
+def test_where_nothing_is_stored_either_the_loads_are_not_asked_about():
+    assert "masks of these loads" in NeverRead("o").wording().next_step
+    step = NeverRead("o", unwritten=True).wording().next_step
+    assert "which programs should read and write there" in step and "these loads" not in step
+
+
 def test_what_is_said_of_an_input_is_said_once_whatever_depends_on_it():
     q, k, again = (
         Finding(SomeHeadsNeverRead(output, tensor))
@@ -117,7 +123,7 @@ def test_a_scope_of_two_outputs_is_in_the_plural():
         (("load", True, (0, 4), "size"), "what should keep it below the size"),
         (("load", True, (4,), "far"), "below the tensor's size"),
         (("load", True, (0, -1), "below"), "become negative"),
-        (("load", False, (4, 0), "far"), "a mask must leave them out"),
+        (("load", False, (4, 0), "far"), "a mask must leave out the lanes"),
         (("load", True, (2, 0), "gaps"), "stride"),
         (("load", True, None), "Follow the pointer"),
         (("load", True, "misaligned"), "dtype"),
@@ -176,3 +182,17 @@ def test_what_is_asked_of_a_line_that_rounds_fits_the_line(text, asked):
         "cases pass."
     )
     assert asked in wording.next_step
+
+
+@pytest.mark.parametrize(
+    ("exercise", "mistake", "untrue"),
+    [
+        ("alibi", "distance from the top-left", "all else is right"),  # digits are lost in the gradients
+        ("sinks", "the sink is not in the maximum", "maximum of the scores alone"),  # it may begin with 0
+        ("fa3_forward", "a product is used before its wait", "the older one"),  # it may be the newer one
+        ("hadamard_rotate", "signs after the product", "pattern"),  # so it is with the signs before H
+    ],
+)
+def test_a_declared_mistake_says_nothing_that_only_some_answers_with_it_have(exercise, mistake, untrue):
+    declared = find(exercise).all_mistakes[mistake]
+    assert untrue not in f"{declared.sentence} {declared.next_step}"

@@ -28,6 +28,8 @@ from flashlearn.judging.references import largest
 from flashlearn.judging.tf32 import Tf32Products
 from flashlearn.judging.tolerance import Truth
 from flashlearn.kernels import flash_forward as forward
+from flashlearn.kernels.delta import delta_preprocess
+from flashlearn.kernels.hooked_forward import hooked_forward
 from flashlearn.lessons import all_exercises, find
 from flashlearn.observation import Observation
 from flashlearn.outcome import Caution, Outcome, Place, Status
@@ -344,6 +346,20 @@ def test_a_sum_that_begins_in_torch_empty_is_uninitialised_memory(atomic: bool):
     assert said.kind == "uninitialised memory"
     assert "total_ptr[0], where nothing was written yet" in said.sentence
     assert "total_ptr" in said.place.text
+
+
+def test_what_the_course_s_launcher_allocates_is_no_advice_to_the_learner():
+    x = torch.ones(1, 1, 8, 16)
+
+    def hands_too_few_blocks():
+        o, _ = hooked_forward(x, x, x, 1.0, block=16, lengths=(1, 0, 8))
+        delta_preprocess(o, x)
+
+    def allocates():
+        delta_preprocess(torch.empty_like(x), x)
+
+    assert kinds(cautions(hands_too_few_blocks)) == []
+    assert kinds(cautions(allocates)) == ["uninitialised memory"]
 
 
 def test_a_sum_that_begins_in_torch_zeros_is_fine():

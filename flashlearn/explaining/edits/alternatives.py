@@ -21,7 +21,7 @@ from flashlearn.running.answer_source import Section
 ALTERNATIVE_WORK = 150.0
 """Work that the search for a more natural edit may take."""
 
-EXCHANGES = ("operand order", "sign", "operator")
+EXCHANGES = ("operand order", "sign", "operator", "brackets")
 """Kinds that keep the parts of an expression: as slips they are as likely in a bound as elsewhere."""
 
 

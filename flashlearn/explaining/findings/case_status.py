@@ -191,8 +191,8 @@ STEPS = {
         "the tensor's own."
     ),
     "no mask": (
-        "Should these lanes access the tensor at all? If so, correct the index; if not, a mask must leave "
-        "them out."
+        "Is this the right tensor, and the right index? If both are, a mask must leave out the lanes that "
+        "lie outside."
     ),
 }
 """What to look at, by what went wrong in an access out of bounds."""

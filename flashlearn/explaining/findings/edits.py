@@ -22,7 +22,7 @@ COMMENT = re.compile(r"(?<=\s)#[^\n]*(?=\n)")
 
 DOUBT = "This change may avoid the mistake rather than correct it."
 DOUBT_QUESTION = (
-    "Why does this change help? Check the lines around this one, and find the first value that differs "
+    "Why does this change help? Check this line and those around it, and find the first value that differs "
     "from the formula."
 )
 

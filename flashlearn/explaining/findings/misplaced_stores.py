@@ -18,6 +18,11 @@ from flashlearn.outcome import Wording
 SHIFTS = (1, -1, 16, -16, 32, -32, 64, -64, 128, -128)
 """Places by which an output may be shifted: one, or a whole block."""
 
+COVER = (
+    "Which programs should write there? Do the grid, what leads a program to its part, and the addresses and "
+    "the mask of the store cover the whole output?"
+)
+
 
 @dataclass(frozen=True)
 class NeverWritten(Rule):
@@ -60,7 +65,7 @@ class NeverWritten(Rule):
         return Wording(
             f"No program writes {self.output}[{indices(self.first)}] in case “{self.case}”: {self.count} of "
             f"{self.total} {keeps} held before the launch.{' ' if why else ''}{why}",
-            step or "Do the grid, the addresses and the mask of the store cover the whole output?",
+            step or COVER,
         )
 
 

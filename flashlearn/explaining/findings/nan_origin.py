@@ -8,9 +8,8 @@ from flashlearn.outcome import Finding, FindingKind, Place, Wording
 
 OPERATIONS = {
     "inf minus inf": (
-        "an infinity is subtracted from itself",
-        "Why are both of them infinite? Both are −∞ where a row has seen nothing yet, or a mask hides all of "
-        "it: what should be subtracted there?",
+        "two infinities are added or subtracted, and the result has no value",
+        "Where do the two infinities come from, and what should be in their place?",
     ),
     "zero over zero": (
         "zero is divided by zero",
@@ -44,6 +43,23 @@ OPERATIONS = {
 }
 """What the operation does, and the next step, by its kind (`interpreter.nan_origin`)."""
 
+INFINITIES = {
+    "−∞ − −∞": (
+        "−∞ is subtracted from itself",
+        "Why are both of them −∞? Has the row seen nothing yet, does a mask hide all of it, or is −∞ put "
+        "where another number belongs? What should be subtracted there?",
+    ),
+    "+∞ − +∞": (
+        "+∞ is subtracted from itself",
+        "Where does the +∞ come from, and what should be in its place?",
+    ),
+    "+∞ + −∞": (
+        "+∞ and −∞ are added",
+        "Where does the +∞ come from, and where the −∞? What should be in their place?",
+    ),
+}
+"""The same for "inf minus inf", by the infinities that were seen."""
+
 ZEROS = {
     "exponential": "Does one exponential underflow to 0 where the other overflows? Take a single "
     "exponential, of the difference of the two exponents, instead of their product.",
@@ -58,7 +74,7 @@ EXPONENTIALS = {
 """The next step after an overflow by what the line contains."""
 
 WHERE_ALL_SEE = {
-    "inf minus inf": "Why are both of them infinite, although every row has scores?",
+    "−∞ − −∞": "Why are both of them −∞, although every row has scores?",
 }
 """The next step where every row has something to see, and no element is finite."""
 
@@ -72,7 +88,8 @@ class NanOrigin(FindingKind):
 
     Its infinity may have `overflowed` before, in the place `where`; `zero` is a key of ZEROS, or empty. Of
     the inputs `unread` nothing was read. Unless there may be `blind` rows, all rows have something to see.
-    The operation is in `line`, which reads `text`; 0 and empty, if that is not known.
+    The operation is in `line`, which reads `text`; 0 and empty, if that is not known. `infinities` is a key
+    of INFINITIES, or empty.
     """
 
     name = "origin of a NaN"
@@ -91,6 +108,7 @@ class NanOrigin(FindingKind):
     blind: bool = True
     line: int = 0
     text: str = ""
+    infinities: str = ""
 
     @property
     def everywhere(self) -> bool:
@@ -99,12 +117,12 @@ class NanOrigin(FindingKind):
 
     def wording(self) -> Wording:
         """What the operation does, where its infinity comes from, and how far it reaches."""
-        what, step = OPERATIONS[self.operation]
+        what, step = INFINITIES.get(self.infinities, OPERATIONS[self.operation])
         step = ZEROS.get(self.zero, step)
         if self.operation == "overflow":
             step = next((ask for name, ask in EXPONENTIALS.items() if name in self.text), step)
         if not self.blind and self.everywhere:
-            step = WHERE_ALL_SEE.get(self.operation, step)
+            step = WHERE_ALL_SEE.get(self.infinities, step)
         reached = reach(self.case, self.output, self.count, self.total)
         if self.unread and self.operation in EMPTY:
             reached += (

@@ -21,6 +21,12 @@ FIRST_TILE = ("the first tile again and again", "the first tile only", "addresse
 
 LAST_BLOCK = "Does the loop reach the end of it, and does every mask of this load let it through?"
 
+BOUNDS = "Compare the addresses and masks of these loads with the tensor's shape, and with the loop's bounds."
+LEADS_THERE = (
+    "Part of the output is not written either: which programs should read and write there, and what leads a "
+    "program to its part?"
+)
+
 
 @dataclass(frozen=True)
 class Unread:
@@ -65,7 +71,10 @@ def _shown(example: Example | None) -> str:
 
 @dataclass(frozen=True)
 class NeverRead(Rule):
-    """Input that no program loads, although `output` depends on it: the numbers cannot be right."""
+    """Input that no program loads, although `output` depends on it: the numbers cannot be right.
+
+    `unwritten` if no program stores some of the output's elements either.
+    """
 
     name = "never read"
     observed = True
@@ -75,6 +84,7 @@ class NeverRead(Rule):
 
     output: str
     example: Example | None = None
+    unwritten: bool = False
 
     @classmethod
     def look(cls, clue: Clue) -> Example | object:
@@ -97,14 +107,14 @@ class NeverRead(Rule):
             kind = _part(name, parts, clues, {one.name for found in every for one in found})
             if kind is not None:
                 return kind
-        return cls(clues[0].name, seen[0])
+        writers = [clue.check.writers for clue in clues]
+        return cls(clues[0].name, seen[0], any(w is not None and bool((w < 0).any()) for w in writers))
 
     def wording(self) -> Wording:
         """That something is missing, with an example."""
+        step = LEADS_THERE if self.unwritten else BOUNDS
         return Wording(
-            joined(f"No program ever reads all that {self.output} depends on.", _shown(self.example)),
-            "Compare the addresses and masks of these loads with the tensor's shape, and with the loop's "
-            "bounds.",
+            joined(f"No program ever reads all that {self.output} depends on.", _shown(self.example)), step
         )
 
 

@@ -42,5 +42,5 @@ class SomePrograms(Rule):
             f"programs that write it, number{'s' if len(self.wrong) > 1 else ''} {first_of(self.wrong, 6)} "
             f"(case {self.case}); what the others wrote is right.",
             "In what do these programs differ from the others: in what they compute from their number, in "
-            "how often their loops run, or in how much of their block exists?",
+            "how often their loops run, in how much of their block exists, or in the numbers that they read?",
         )

@@ -286,7 +286,7 @@ def _too_early(f: Mapping[str, Any]) -> str:
         )
     return (
         "So no partition can have waited for the tile that is being copied there: what must happen between "
-        "the two?"
+        "the two, or is the second one needed at all?"
     )
 
 

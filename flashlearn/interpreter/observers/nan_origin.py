@@ -12,6 +12,7 @@ output, however far it travelled. Infinities carry nothing, so their origins are
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -42,13 +43,15 @@ class NonFiniteOrigin:
 
     `kind` is one of "inf minus inf", "zero over zero", "inf over inf", "zero times inf", "outside the
     domain" (log or sqrt of a negative number), "masked load without other", "uninitialised memory";
-    for infinities "overflow", "log of zero" and "division by zero".
+    for infinities "overflow", "log of zero" and "division by zero". The `infinities` of "inf minus inf" are
+    "−∞ − −∞", "+∞ − +∞" or "+∞ + −∞", and empty where the line had several of these, or it is not known.
     """
 
     number: int
     kind: str
     place: Place | None
     tensor: str = ""
+    infinities: str = ""
 
 
 @dataclass
@@ -58,13 +61,15 @@ class NonFiniteOrigins:
     known: dict[tuple, NonFiniteOrigin] = field(default_factory=dict)
     infinite: dict[tuple, tuple[NonFiniteOrigin, set]] = field(default_factory=dict)
 
-    def note(self, kind: str, place: Place | None, tensor: str = "") -> int:
+    def note(self, kind: str, place: Place | None, tensor: str = "", infinities: str = "") -> int:
         """The number of a NaN's origin; 0 when there are too many to distinguish."""
         key = (kind, place.line if place is not None else 0, tensor)
         if key not in self.known:
             if len(self.known) >= MAX_ORIGINS:
                 return 0
-            self.known[key] = NonFiniteOrigin(len(self.known) + 1, kind, place, tensor)
+            self.known[key] = NonFiniteOrigin(len(self.known) + 1, kind, place, tensor, infinities)
+        elif self.known[key].infinities != infinities:
+            self.known[key] = dataclasses.replace(self.known[key], infinities="")
         return self.known[key].number
 
     def note_infinite(self, kind: str, place: Place | None, program: Program) -> None:
@@ -99,7 +104,7 @@ class NanTracker(Observer):
     def on_result(self, kind: str, operation: Any, operands: tuple, result: Any) -> None:
         out, data = result.data, tuple(operand.data for operand in operands)
         if kind == "binary":
-            self._inspect(out, data, lambda: _binary_kind(operation, *data))
+            self._inspect(out, data, lambda: _binary_kind(operation, *data), operation=operation)
         elif kind == "unary":
             _inherit(out, data[0])  # NumPy's exp and log forget whose NaN it was
             infinite = "log of zero" if operation in (np.log, np.log2) else "overflow"
@@ -124,7 +129,12 @@ class NanTracker(Observer):
             self._mark(values, fresh, "uninitialised memory", self._tensor(access))
 
     def _inspect(
-        self, out: np.ndarray, operands: tuple, kind: Callable[[], str], infinite: str = "overflow"
+        self,
+        out: np.ndarray,
+        operands: tuple,
+        kind: Callable[[], str],
+        infinite: str = "overflow",
+        operation: Any = None,
     ) -> None:
         if not _floats(out) or not isinstance(out, np.ndarray):
             return
@@ -138,13 +148,16 @@ class NanTracker(Observer):
                 new_nan = new_nan & ~np.isnan(operand)
                 new_inf = new_inf & np.isfinite(operand)
         if new_nan.any():
-            self._mark(out, np.broadcast_to(new_nan, out.shape), kind(), "")
+            new_nan = np.broadcast_to(new_nan, out.shape)
+            self._mark(out, new_nan, kind(), "", _infinities(operation, operands, new_nan))
         if new_inf.any():
             reason = "division by zero" if _divides_by_zero(operands, new_inf) else infinite
             self.origins.note_infinite(reason, self.space.place(), self.space.program)
 
-    def _mark(self, data: np.ndarray, where: np.ndarray, kind: str, tensor: str) -> None:
-        number = self.origins.note(kind, self.space.place(), tensor)
+    def _mark(
+        self, data: np.ndarray, where: np.ndarray, kind: str, tensor: str, infinities: str = ""
+    ) -> None:
+        number = self.origins.note(kind, self.space.place(), tensor, infinities)
         if number and data.dtype.itemsize in LAYOUT and data.dtype.kind == "f" and data.flags.writeable:
             whole, nan, shift, _ = LAYOUT[data.dtype.itemsize]
             if data.flags.c_contiguous:
@@ -185,6 +198,16 @@ def _binary_kind(op, left: np.ndarray, right: np.ndarray) -> str:
     if op is np.multiply:
         return "zero times inf"
     return "inf minus inf" if op in (np.subtract, np.add) else "outside the domain"
+
+
+def _infinities(op: Any, operands: tuple, where: np.ndarray) -> str:
+    """Which infinities a sum or a difference that is NaN was made of, if they are the same everywhere."""
+    if op is not np.subtract:
+        return "+∞ + −∞" if op is np.add else ""
+    left = np.broadcast_to(operands[0], where.shape)[where]
+    if (left > 0).all():
+        return "+∞ − +∞"
+    return "−∞ − −∞" if (left < 0).all() else ""
 
 
 def _product_kind(left: np.ndarray, right: np.ndarray) -> str:

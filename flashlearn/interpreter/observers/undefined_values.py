@@ -6,6 +6,7 @@ import torch
 
 from flashlearn.interpreter.address_space import Access
 from flashlearn.interpreter.cautions import UNINITIALISED
+from flashlearn.interpreter.learner_code import runs_in_course
 from flashlearn.interpreter.low_precision import FLOATS
 from flashlearn.interpreter.observer import Observer
 from flashlearn.observation import Place
@@ -32,9 +33,15 @@ class UndefinedLanes(Observer):
 
 
 class UninitializedMemory(Observer):
-    """Reads of memory from torch.empty that no program and no torch operation has written."""
+    """Reads of memory from torch.empty that no program and no torch operation has written.
+
+    What the course's launchers allocate is theirs to fill: a learner who hands them a list of too few blocks
+    can change nothing about it.
+    """
 
     def on_allocation(self, tensor: torch.Tensor) -> None:
+        if runs_in_course():
+            return
         region = self.space.region_of(tensor)
         region.unwritten = torch.ones(len(region.stored), dtype=torch.bool).numpy()
 

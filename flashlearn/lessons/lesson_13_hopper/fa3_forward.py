@@ -165,8 +165,8 @@ MISTAKES = {
     "a product is used before its wait": kernel.mistake(
         "S used early",
         "The scores, or the sum of O, are used while the product that makes them may still be under way.",
-        "Two products are under way, and S is the older one: how many may be left when the softmax "
-        "begins, and how many when the sum is rescaled?",
+        "`warpgroup_mma_wait(n)` leaves the n products that were issued last: how many may be left when the "
+        "softmax begins, and how many when the sum is rescaled?",
     ),
     "P is no left operand": kernel.mistake(
         "P in the accumulator's layout",

@@ -44,9 +44,9 @@ MISTAKES = {
         **formula("no signs"),
     ),
     "signs after the product": Mistake(
-        "The signs came after H. That is orthogonal too, and another rotation: an outlier in one column "
-        "spreads in the same pattern in every row, signs or not.",
-        "Diag(signs) is the factor to the left of H.",
+        "The signs came after H. That is orthogonal too, and another rotation: y has the absolute values of "
+        "x H, as without signs.",
+        "y = (x ∘ signs) H: which of the two factors does a row of x meet first?",
         **formula("signs after"),
     ),
     "shared, but not odd": Mistake(

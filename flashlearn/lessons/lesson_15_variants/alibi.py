@@ -102,8 +102,9 @@ MISTAKES = {
         **formula("slope of the batch"),
     ),
     "distance from the top-left": Mistake(
-        "LSE is off by the slope times S_k − S_q, and all else is right: the distance was taken as i − j, "
-        "where query i is at the place of key i + S_k − S_q.",
+        "LSE is off by the slope times S_k − S_q: the distance was taken as i − j, where query i is at the "
+        "place of key i + S_k − S_q. In O and the gradients, what all scores of a row have in common "
+        "cancels, apart from rounding.",
         "Where is the last query, counted in keys?",
         **formula("top-left"),
     ),

@@ -43,7 +43,7 @@ MISTAKES = {
         **formula("rows S_q apart"),
     ),
     "numbers go down the columns": Mistake(
-        "The numbers count down the columns, j · S_q + i within a head. They count along the rows.",
+        "The numbers run down the columns, j · S_q + i within a head. They should run along the rows.",
         f"{ASK} Which of i and j is multiplied?",
         **formula("positions turned"),
     ),

@@ -30,8 +30,8 @@ ROW = "What are the maximum and the sum of a row that has seen its sink and no k
 
 MISTAKES = {
     "the sink is not in the maximum": Mistake(
-        "The sink's weight overflows where its logit is large: it is exp(logit − m), and m is the maximum "
-        "of the scores alone.",
+        "The sink's weight overflows where its logit is large: the maximum m that is subtracted leaves the "
+        "sink out.",
         ROW,
         **formula("sink not in m"),
     ),

@@ -1,8 +1,11 @@
 """An edit that may help by luck gives way to a natural one, and is never said to be the mistake."""
 
+from types import SimpleNamespace
+
 import pytest
 
 from flashlearn.explaining.edits import edits_of
+from flashlearn.explaining.edits.alternatives import _is_limited
 from flashlearn.explaining.edits.naturalness import Naturalness, bound_lines, naturalness
 from flashlearn.explaining.findings.edits import DOUBT, OneEdit
 
@@ -62,3 +65,12 @@ def test_a_doubtful_edit_is_reported_as_what_passes_with_it_and_not_as_what_the_
         f"All 5 failing cases pass with `S_k - H` instead of `S_k - S_q` in line 5. {DOUBT}"
     )
     assert doubtful.wording().next_step != sure.wording().next_step
+
+
+def test_brackets_in_a_bound_that_add_no_access_where_all_was_right_are_not_doubted():
+    text = KERNEL.replace("first + BLOCK_K", "tl.program_id(0) * BLOCK_Q + 1")
+    moved = ("tl.program_id(0) * BLOCK_Q + 1", "(tl.program_id(0) + 1) * BLOCK_Q")
+    (edit,) = (one for one in edits_of(text) if one.line == 5 and (one.old, one.new) == moved)
+    assert edit.kind.name == "brackets" and naturalness(text, edit) is Naturalness.ODD
+    assert _is_limited(SimpleNamespace(superfluous=False), text, edit)
+    assert not _is_limited(SimpleNamespace(superfluous=True), text, edit)

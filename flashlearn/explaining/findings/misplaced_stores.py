@@ -259,7 +259,7 @@ class StoredRowByRow(Rule):
         """Whose strides the output has."""
         return Wording(
             f"{self.output} holds the right numbers in other places: it has the strides of {self.tensor}, "
-            f"{self.strides} in case {self.case}, and the store writes one row after the other.",
+            f"{self.strides} in case “{self.case}”, and the store writes one row after the other.",
             f"torch.empty_like keeps the order in which a dense tensor lies in memory: which strides should "
             f"{self.output} have, and which ones does its store use?",
         )

@@ -1,4 +1,4 @@
-"""axe finds nothing in the pages, in either theme; AXE is the path of axe-core's axe.min.js."""
+"""Pages at three widths and in both themes: none is too wide, axe (AXE: the path of axe.min.js) finds nothing."""
 
 from __future__ import annotations
 
@@ -8,9 +8,25 @@ from typing import Any
 
 import pytest
 
-from tests.site.test_in_browser import PAGES, browser, opened  # noqa: F401  the fixture
+from tests.site.test_in_browser import browser, opened  # noqa: F401  the fixture
 
 AXE = Path(os.environ.get("AXE", "axe.min.js"))
+ARTEFACTS = Path(__file__).parents[1] / "artefacts"
+PAGES = (
+    "index.html",
+    "lessons/06_flash_forward.html",
+    "lessons/13_hopper.html",
+    "mistakes/index.html",
+    "mistakes/13_hopper.html",
+    "exercises.html",
+    "speed.html",
+    "docs/reference.html",
+    "api/kernels.html",
+    "search.html",
+)
+WIDTHS = (400, 800, 1400)
+GROUNDS = {"light": range(381, 766), "dark": range(381)}
+"""What red, green and blue of a page's ground sum to."""
 
 pytestmark = [
     pytest.mark.browser,
@@ -19,16 +35,32 @@ pytestmark = [
 ]
 
 
-def problems(page: Any) -> list[str]:
-    """What axe finds in an open page."""
+def problems(page: Any, within: str = "html", rules: tuple[str, ...] = ()) -> list[str]:
+    """What axe finds in an open page, in elements of this selector; all rules unless some are named."""
     page.evaluate(AXE.read_text(encoding="utf-8"))
-    found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")["violations"]
+    options: dict[str, Any] = {"resultTypes": ["violations"]}
+    if rules:
+        options["runOnly"] = list(rules)
+    run = "([within, options]) => axe.run(document.querySelector(within), options)"
+    found = page.evaluate(run, [within, options])["violations"]
     return [f"{one['id']}: {node['html'][:200]}" for one in found for node in one["nodes"]]
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("path", PAGES)
-def test_axe_finds_nothing(browser: Any, address: str, path: str, theme: str):  # noqa: F811
-    with opened(browser, address, path, color_scheme=theme) as page:
+def test_a_page_fits_its_window_and_axe_finds_nothing_in_either_theme(browser: Any, address: str, path: str):  # noqa: F811
+    ARTEFACTS.mkdir(exist_ok=True)
+    name = path.removesuffix(".html").replace("/", "-")
+    with opened(browser, address, path, color_scheme="light") as page:
         found = problems(page)
+        for theme, ground in GROUNDS.items():
+            page.emulate_media(color_scheme=theme)
+            colour = page.evaluate("getComputedStyle(document.body).backgroundColor")
+            assert sum(map(int, colour[4:-1].split(","))) in ground, (theme, colour)
+            for width in WIDTHS:
+                page.set_viewport_size({"width": width, "height": 900})
+                wide = page.evaluate("document.documentElement.scrollWidth")
+                assert wide <= width, f"{wide} pixels wide at {width}"
+                page.screenshot(path=ARTEFACTS / f"site-{name}-{width}-{theme}.png")
+        page.set_viewport_size({"width": 1200, "height": 900})
+        found += problems(page, rules=("color-contrast",))  # all that the theme, now dark, could change
     assert not found, "\n".join(found)

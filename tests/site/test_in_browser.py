@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -13,20 +12,6 @@ import pytest
 from tests.browser.jupyterlab_page import LAUNCH_ARGUMENTS, chromium
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(240)]
-
-PAGES = (
-    "index.html",
-    "lessons/06_flash_forward.html",
-    "lessons/13_hopper.html",
-    "mistakes/index.html",
-    "mistakes/13_hopper.html",
-    "exercises.html",
-    "speed.html",
-    "docs/reference.html",
-    "api/kernels.html",
-    "search.html",
-)
-ARTEFACTS = Path(__file__).parents[1] / "artefacts"
 
 
 @pytest.fixture(scope="module")
@@ -143,19 +128,3 @@ def test_the_search_finds_a_lesson_and_a_mistake(browser: Any, address: str):
         page.wait_for_function("/found \\d+/.test(document.querySelector('#search-results').textContent)")
         found = "\n".join(page.locator("#search-results li").all_inner_texts())
         assert "FlashAttention forward" in found and "Mistakes of lesson 06" in found
-
-
-@pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize("width", [400, 800, 1400])
-def test_no_page_is_wider_than_its_window(browser: Any, address: str, width: int, theme: str):
-    ARTEFACTS.mkdir(exist_ok=True)
-    with opened(browser, address, PAGES[0], width, color_scheme=theme) as page:
-        for path in PAGES:
-            page.goto(f"{address}/{path}")
-            wide = page.evaluate("document.documentElement.scrollWidth")
-            assert wide <= width, f"{path} is {wide} pixels wide at {width}"
-            ground = page.evaluate("getComputedStyle(document.body).backgroundColor")
-            light = sum(map(int, ground[4:-1].split(","))) > 380
-            assert light == (theme == "light"), f"{path}: {ground}"
-            name = path.removesuffix(".html").replace("/", "-")
-            page.screenshot(path=ARTEFACTS / f"site-{name}-{width}-{theme}.png")

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import itertools
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.corpus.entries import Entry, right_entries, wrong_entries
-from tests.site.test_accessibility import AXE, problems
-from tests.site.test_in_browser import ARTEFACTS, browser, opened  # noqa: F401  the fixture
+from tests.site.test_accessibility import ARTEFACTS, AXE, problems
+from tests.site.test_in_browser import browser, opened  # noqa: F401  the fixture
 from tools.site import lesson_pages, python_in_page
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(240)]
@@ -31,6 +32,15 @@ SECONDS = 120_000
 def built_with_python(site: Path) -> None:
     if not (site / "_static" / python_in_page.FOLDER / "worker.js").is_file():
         pytest.skip("the site was built without npm: nothing can be solved in its pages (make sitetests)")
+
+
+@pytest.fixture(scope="module")
+def started(browser: Any, address: str) -> Iterator[tuple[Any, Any]]:  # noqa: F811
+    """A page and its place for an answer, in which Python has started: that takes longest."""
+    with opened(browser, address, PAGE) as page:
+        place = place_of(page)
+        check(place)
+        yield page, place
 
 
 def place_of(page: Any, name: str = "softmax_vjp") -> Any:
@@ -92,19 +102,18 @@ def test_a_wrong_answer_is_named_and_the_right_one_stays(browser: Any, address: 
         assert "TODO softmax_vjp" in place.locator(".cm-content").inner_text()
 
 
-def test_tab_indents_and_what_python_says_of_a_slip_is_shown(browser: Any, address: str):  # noqa: F811
-    with opened(browser, address, PAGE) as page:
-        place = place_of(page)
-        write(page, place, "print(6 * 7)\nfor i in range(3):")
-        page.keyboard.press("Enter")
-        page.keyboard.insert_text("pass")
-        assert "\n    pass" in place.locator(".cm-content").inner_text()
-        check(place)
-        assert place.locator(".solve-printed").inner_text().strip() == "42"
-        assert "no function called softmax_vjp" in place.locator(".solve-problem").inner_text()
-        write(page, place, "def softmax_vjp(p, dp:\n")
-        check(place)
-        assert "SyntaxError" in place.locator(".solve-problem").inner_text()
+def test_tab_indents_and_what_python_says_of_a_slip_is_shown(started: tuple[Any, Any]):
+    page, place = started
+    write(page, place, "print(6 * 7)\nfor i in range(3):")
+    page.keyboard.press("Enter")
+    page.keyboard.insert_text("pass")
+    assert "\n    pass" in place.locator(".cm-content").inner_text()
+    check(place)
+    assert place.locator(".solve-printed").inner_text().strip() == "42"
+    assert "no function called softmax_vjp" in place.locator(".solve-problem").inner_text()
+    write(page, place, "def softmax_vjp(p, dp:\n")
+    check(place)
+    assert "SyntaxError" in place.locator(".solve-problem").inner_text()
 
 
 def test_an_endless_loop_is_ended_and_python_starts_anew(browser: Any, address: str):  # noqa: F811
@@ -172,17 +181,16 @@ def test_every_exercise_is_judged_in_the_page_as_elsewhere(browser: Any, address
 
 
 @pytest.mark.skipif(not AXE.is_file(), reason="needs axe-core (make sitetests takes it from npm)")
-def test_an_open_editor_fits_and_is_accessible(browser: Any, address: str):  # noqa: F811
-    with opened(browser, address, PAGE) as page:
-        place = place_of(page)
-        write(page, place, WRONG)
-        check(place)
-        for width, theme in itertools.product((400, 1400), ("light", "dark")):
-            page.emulate_media(color_scheme=theme)
-            page.set_viewport_size({"width": width, "height": 900})
-            assert page.evaluate("document.documentElement.scrollWidth") <= width
-            place.evaluate("place => place.scrollIntoView()")
-            ARTEFACTS.mkdir(exist_ok=True)
-            page.screenshot(path=ARTEFACTS / f"site-solved-{width}-{theme}.png")
-            found = problems(page)
-            assert not found, "\n".join([f"{width} {theme}", *found])
+def test_an_open_editor_fits_and_is_accessible(started: tuple[Any, Any]):
+    page, place = started
+    write(page, place, WRONG)
+    check(place)
+    for width, theme in itertools.product((400, 1400), ("light", "dark")):
+        page.emulate_media(color_scheme=theme)
+        page.set_viewport_size({"width": width, "height": 900})
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        place.evaluate("place => place.scrollIntoView()")
+        ARTEFACTS.mkdir(exist_ok=True)
+        page.screenshot(path=ARTEFACTS / f"site-solved-{width}-{theme}.png")
+        found = problems(page, ".solve[data-exercise=softmax_vjp]")
+        assert not found, "\n".join([f"{width} {theme}", *found])

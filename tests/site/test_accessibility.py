@@ -1,4 +1,4 @@
-"""Pages at three widths and in both themes: none is too wide, axe (AXE: the path of axe.min.js) finds nothing."""
+"""Pages at three widths and in both themes: none is too wide, and axe (its file is $AXE) finds nothing."""
 
 from __future__ import annotations
 

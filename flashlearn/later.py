@@ -29,7 +29,7 @@ class _Later(ModuleType):
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):  # what tools ask of any module: it imports nothing
             raise AttributeError(name)
-        return getattr(importlib.import_module(self.__name__), name)
+        return getattr(sys.modules.get(self.__name__) or importlib.import_module(self.__name__), name)
 
 
 if not TYPE_CHECKING:

@@ -296,8 +296,9 @@ flashlearn.check("folded_logsumexp", folded_logsumexp)
 # ### Exercise: `split_loops` · warm-up
 #
 # Return `(whole, end)`: the keys below `whole` need no mask and fill as many whole tiles of `block_k` as possible;
-# the keys from `end` on are seen by no query of the block. All numbers are integers; `max`, `min` and `//` are
-# enough. Consider blocks that see nothing, and a last block that extends beyond $S_q$ (`first` itself is below $S_q$).
+# the keys from `end` on, and no others, are seen by no query of the block (if it sees no key at all, both are 0). All
+# numbers are integers; `max`, `min` and `//` are enough. Consider blocks that see nothing, and a last block that extends
+# beyond $S_q$ (`first` itself is below $S_q$).
 
 
 # %% exercise="split_loops"

@@ -156,7 +156,7 @@ def test_an_address_and_a_number_that_are_both_wrong_are_both_named():
         report.finding.kind.name == "and one edit" and report.finding.parts[1].kind.name == "edit and mistake"
     )
     assert (
-        "cols * stride_column`" in report.sentence and "There are two mistakes. (1) Line" in report.sentence
+        "cols * stride_column`" in report.sentence and "(1) Line" in report.sentence
     )
 
 

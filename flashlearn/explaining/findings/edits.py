@@ -20,7 +20,7 @@ LONGEST_QUOTE = 64
 COMMENT = re.compile(r"(?<=\s)#[^\n]*(?=\n)")
 
 
-DOUBT = "whether the mistake is there, or in a line that depends on it, is not known"
+DOUBT = "whether the mistake itself is there is not known"
 DOUBT_QUESTION = "What should this line compute, and what do the lines that use it take it for?"
 
 

@@ -119,8 +119,9 @@ def _compare(result: CheckResult) -> str:
     if not failing:
         return NEXT_STEPS[Status.WRONG]
     plain = min(failing, key=lambda o: (o.case.data != "normal", bool(o.case.layout), size(o)))
-    values = attempted(result.exercise, "values to compare", _values, result, plain.case)
-    steps = [_apart(result), values or ("" if _apart(result) else NEXT_STEPS[Status.WRONG])]
+    apart = _apart(result)  # what goes into a right output too is right: it is not asked about
+    values = "" if apart else attempted(result.exercise, "values to compare", _values, result, plain.case)
+    steps = [apart or values or NEXT_STEPS[Status.WRONG]]
     if len(failing) > 1:
         steps.append(f"A small case that fails: “{plain.case.name}”.")
     return " ".join(filter(None, steps))

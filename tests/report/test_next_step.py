@@ -26,6 +26,7 @@ def step(name: str, wrong: set[str], count: int = 1) -> str:
 def test_outputs_that_are_right_in_every_case_are_named():
     said = step("tuned_backward", {"dk"})
     assert said.startswith("dq and dv are right in every case. Which of your lines does dk alone depend on?")
+    assert "P = exp" not in said  # dq and dv are made of it
     said = step("tuned_backward", {"dk", "dv"})
     assert said.startswith("dq is right in every case. Which of your lines do dk and dv alone depend on?")
 

@@ -306,7 +306,9 @@ def finding_of(
     fits = sum(all(q in explained for q in questions if q[0] == case) for case in cases)
     partial = scope is not None and scope.kind == "part"
     if partial:
-        scope = replace(scope, share=(_given(explanations[0], cases, questions), len(cases)))
+        given = _given(explanations[0], cases, questions)
+        first = next((o.case.name for o in judged if o.case.name in given), "")
+        scope = replace(scope, share=(len(given), len(cases)), case=first)
     counts = {"fits": fits, "of": len(cases), "partial": partial}
     if len(names) == 1:
         only_nan = not any(map(_has_a_number, judged))
@@ -327,13 +329,15 @@ def second_in_formula(exercise: Exercise, candidate: Candidate) -> list[str]:
     return [other for other, formula in formulas.items() if faults_of(formula) in beside][:1]
 
 
-def _given(explanation: Explanation, cases: set[str], questions: set[Question]) -> int:
-    """In how many cases a mistake gives the numbers: those in which it makes no difference do not count."""
+def _given(explanation: Explanation, cases: set[str], questions: set[Question]) -> set[str]:
+    """The cases in which a mistake gives the numbers: not those in which it makes no difference."""
     known = explanation.explained | explanation.excused
-    return sum(
-        any(q in explanation.explained for q in here) and all(q in known for q in here)
-        for here in ([q for q in questions if q[0] == case] for case in cases)
-    )
+    asked = {case: [q for q in questions if q[0] == case] for case in cases}
+    return {
+        case
+        for case, here in asked.items()
+        if any(q in explanation.explained for q in here) and all(q in known for q in here)
+    }
 
 
 def _has_a_number(outcome: Outcome) -> bool:

@@ -56,7 +56,7 @@ def _cause(fault: tuple) -> str:
     if "below" in more:
         return "below"
     if not masked:
-        return "no mask"
+        return "one element" if "one element" in more else "no mask"
     return next((f"mask, {far}" for far in ("size", "far") if far in more), "mask")
 
 
@@ -68,7 +68,7 @@ def _essence(fault: tuple) -> tuple:
     if fault[:1] == (SYNCHRONISATION,):
         return (*fault[:2], *fault[3:])
     causes = [part for part in fault if isinstance(part, tuple) and part[:1] == ("cause",)]
-    fault = tuple(part for part in fault if part not in ("below", "size", "far", *causes))
+    fault = tuple(part for part in fault if part not in ("below", "size", "far", "one element", *causes))
     return (*fault[:2], *fault[3:]) if "steps" in fault else fault
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from flashlearn.outcome import Outcome, Status
 
@@ -15,8 +15,9 @@ SCOPE_TAGS = ("ragged", "half", "S_q ≠ S_k", "heads", "batch", "padded D", "la
 class Scope:
     """Where a mistake holds, if not everywhere it could show.
 
-    `kind` is "part" of the wrong cases (`share` is how many of how many), "outputs" (those in `shows` show
-    it, those in `spared` do not), or "only with" and "only without", cases that have a `tag`.
+    `kind` is "part" of the wrong cases (`share` is how many of how many, `case` the first of them), "outputs"
+    (those in `shows` show it, those in `spared` do not), or "only with" and "only without", cases that have a
+    `tag`.
     """
 
     kind: str
@@ -24,6 +25,7 @@ class Scope:
     shows: tuple[str, ...] = ()
     spared: tuple[str, ...] = ()
     tag: str = ""
+    case: str = field(default="", compare=False)
 
 
 Questions = set[tuple[str, str]]

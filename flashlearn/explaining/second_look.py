@@ -19,7 +19,10 @@ from flashlearn.explaining.edits.returned_forms import FIXED_SIZE, RETURNED_DTYP
 from flashlearn.explaining.edits.search import PartialRepair, edit_finding
 from flashlearn.explaining.edits.trial import cost
 from flashlearn.explaining.edits.verification import STOPPED, wasteful
+from flashlearn.explaining.findings.declared import Declared
 from flashlearn.explaining.findings.edits import AndOneEdit, EditAndMistake, OneEdit, TwoEdits
+from flashlearn.explaining.findings.nan_origin import NanOrigin
+from flashlearn.explaining.findings.not_finite import NotFinite
 from flashlearn.explaining.findings.rule import Clue, Rule
 from flashlearn.explaining.findings.shape import Shape
 from flashlearn.explaining.findings.two_mistakes import AfterRepair, AtOnce, ByPrecision, PartlyWritten
@@ -211,17 +214,37 @@ def _combined(search: Search, first: Finding, after: Sequence[Outcome], second: 
     """The first mistake, and the second one if there is a sure name for it."""
     failing = len(_failing(search.outcomes))
     passed = failing - len(_failing(after))
+    repaired = {o.case.name for o in after if o.status is Status.PASS}
+    shows = next((o.case.name for o in _failing(search.outcomes) if o.case.name in repaired), "")
     sure = second is not None and (second.fits or second.conclusive)
+    sure = sure and not (about_nan(second) and _all_finite(search.outcomes, after))
     if not sure or second.kind.locates or second.kind.vague or isinstance(second.kind, SEVERAL):
         left = {check.name for o in _failing(after) for check in o.outputs if not check.ok}
         still = tuple(name for name in search.exercise.outputs if name in left)
-        kind = AfterRepair(passed, failing, passed, (first,), still)
+        kind = AfterRepair(passed, failing, passed, (first,), still, shows)
         return Finding(kind, first.place, passed, failing, partial=True)
     fitting = 0 if second.kind.observed else second.fits
     whole = not second.partial and failing - passed <= fitting == second.of
     explained = failing if whole else min(passed + fitting, failing)
-    kind = AfterRepair(passed, failing, explained, (first, second))
+    kind = AfterRepair(passed, failing, explained, (first, second), case=shows)
     return Finding(kind, first.place or second.place, explained, failing, explained < failing)
+
+
+def about_nan(finding: Finding) -> bool:
+    """True for a finding that explains NaN or infinities, and nothing besides."""
+    kind = finding.kind
+    return (
+        isinstance(kind, NanOrigin | NotFinite)
+        or (isinstance(kind, Declared) and kind.only_nan)
+        or any(map(about_nan, finding.parts))
+    )
+
+
+def _all_finite(before: Sequence[Outcome], after: Sequence[Outcome]) -> bool:
+    """Whether the answer itself has no NaN in the cases that fail in the copy: the repair may make them."""
+    left = {o.case.name for o in _failing(after)}
+    checks = [c for o in before if o.case.name in left and o.status is Status.WRONG for c in o.outputs]
+    return all(isinstance(c.got, torch.Tensor) and bool(torch.isfinite(c.got).all()) for c in checks)
 
 
 def _affordable(outcomes: Sequence[Outcome]) -> bool:

@@ -77,9 +77,12 @@ def out_of_bounds(
         if cause is not None:
             fault = (*fault, ("cause", cause.key))
             index = cause.index if cause.index is not None and _outside(view, cause.index) else index
+        if access.addresses.size == 1 and not access.masked:
+            fault = (*fault, "one element")
         outside = int(bad.sum())
         lanes = _lanes(outside, access.addresses.size, _between(view, index))
         sentence = f"{program} {verb} {_where(view, index, first)}. {lanes}{_mask(access, space, outside)}"
+        sentence = sentence.rstrip()
         sentence += f" {cause.sentence}" if cause is not None else f" {why[1]}" if why else ""
     return OutOfBounds(sentence, space.place(), fault)
 
@@ -207,4 +210,4 @@ def _mask(access: Access, space: AddressSpace, outside: int) -> str:
         return f"The {access.kind}'s boundary_check names {which}."
     if access.masked:
         return f"The {access.kind}'s mask is true for {'it' if outside == 1 else 'them'}."
-    return f"The {access.kind} has no mask."
+    return "" if access.addresses.size == 1 else f"The {access.kind} has no mask."

@@ -61,9 +61,15 @@ def case_of_evidence(result: CheckResult) -> Outcome | None:
     first, finding = result.principal, result.finding
     if first is None or finding is None or (finding.of > 1 and finding.fits >= finding.of):
         return first
-    named = getattr(finding.kind, "case", "")
+    named = getattr(finding.kind, "case", "") or _case_of_scope(finding)
     own = (o for o in result.outcomes if o.case.name == named and o.status is result.status)
     return next(own, first)
+
+
+def _case_of_scope(finding: Finding) -> str:
+    """A case that a mistake explains which explains a part of them; "" if it explains all."""
+    scopes = (getattr(one.kind, "scope", None) for one in (finding, *finding.parts))
+    return next((scope.case for scope in scopes if scope is not None and scope.case), "")
 
 
 def explanation_and_observation(finding: Finding, outcome: Outcome | None) -> tuple[str, str]:

@@ -103,7 +103,10 @@ def _fits_all(finding: Finding, result: CheckResult, failing: list[Outcome]) -> 
     if left <= 0:
         fits = f"this {gives} {all_of(len(failing), 'failing case')}"
         poor = f"; in {silent} of them the only evidence is {UNDEFINED}: {AGAIN}"
-        return fits + poor if silent else fits
+        if silent:
+            return fits + poor
+        beside = sum(map(_has_undefined, failing)) if declared and not _was_tried(finding) else 0
+        return f"{fits}; {_in_so_many(beside, len(failing))} NaN or infinities: {AGAIN}" if beside else fits
     others = "the other one" if left == 1 else f"the other {left}"
     return f"this {gives} {all_of(finding.of, 'case')} that it was tested on; {others} could not be tested"
 
@@ -165,6 +168,25 @@ def _has_no_numbers(outcome: Outcome) -> bool:
         return False
     wrong = [c.got for c in outcome.outputs if not c.ok and isinstance(c.got, types_of("torch", "Tensor"))]
     return any(not bool(torch.isfinite(got.double()).all()) for got in wrong)  # else all are a little off
+
+
+def _has_undefined(outcome: Outcome) -> bool:
+    """True where NaN or infinities take the place of numbers: what gives them may be another mistake."""
+    return any(
+        not check.ok
+        and isinstance(check.got, types_of("torch", "Tensor"))
+        and check.got.shape == check.expected.shape
+        and bool((~torch.isfinite(check.got.double()) & torch.isfinite(check.expected)).any())
+        for check in outcome.outputs
+        if not check.problem
+    )
+
+
+def _in_so_many(count: int, total: int) -> str:
+    """How many of the cases hold something besides: the beginning of a clause."""
+    if count == total:
+        return "both hold" if total == 2 else "all of them hold"
+    return f"{count} of them {'holds' if count == 1 else 'hold'}"
 
 
 def _others(principal: Outcome | None, failing: list[Outcome]) -> str:

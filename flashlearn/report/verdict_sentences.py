@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 import textwrap
 
@@ -15,7 +14,6 @@ from flashlearn.report.data import CheckResult
 from flashlearn.report.units import plural
 
 LONGEST_SENTENCE, LONGEST_NAME = 480, 2
-LOG2_E = 1 / math.log(2)
 SUM = re.compile(r"so far|the (?:sum|maximum|mean) ")
 ERROR = re.compile(r"\w+ (?:is|are) off by up to |\w+ is less accurate than it should be: ")
 
@@ -102,16 +100,16 @@ def _todo_sentence(function: str, task: str, exercise: str) -> str:
 
 
 def _symbolic_step(result: CheckResult) -> str:
-    """There is a small example to work through only where the answer could be compared."""
+    """There is something to work through by hand only where the answer could be compared."""
     outcome = result.principal
     wrong = [check for check in outcome.outputs if not check.ok] if outcome is not None else []
     if all(check.problem for check in wrong):
         return "Fix this first: until then your answer cannot be compared with the reference."
     names = _wrong_outputs(result)
     one_of_several = len(names) == 1 < len(result.exercise.outputs)
-    task = f"Work out {names[0]} by hand in" if one_of_several else "Work by hand through"
+    task = f"Work out {names[0]} by hand for" if one_of_several else "Work by hand through"
     more = " There may be more than one mistake." if len(names) > 1 else ""
-    step = "the small example, and find the first step at which your answer differs"
+    step = "a small example, and find the first step at which your answer differs"
     return f"{_contrast(result)}{task} {step}.{more}"
 
 
@@ -121,8 +119,9 @@ def _compare(result: CheckResult) -> str:
     if not failing:
         return NEXT_STEPS[Status.WRONG]
     plain = min(failing, key=lambda o: (o.case.data != "normal", bool(o.case.layout), size(o)))
-    values = attempted(result.exercise, "values to compare", _values, result, plain.case)
-    steps = [_apart(result), values or ("" if _apart(result) else NEXT_STEPS[Status.WRONG])]
+    apart = _apart(result)  # what goes into a right output too is right: it is not asked about
+    values = "" if apart else attempted(result.exercise, "values to compare", _values, result, plain.case)
+    steps = [apart or values or NEXT_STEPS[Status.WRONG]]
     if len(failing) > 1:
         steps.append(f"A small case that fails: “{plain.case.name}”.")
     return " ".join(filter(None, steps))
@@ -140,10 +139,9 @@ def _values(result: CheckResult, case: Case) -> str:
     listed = [f"{one.name} = {one.words}" for one in steps.values() if one.words != one.name]
     if not listed:
         return ""
-    scaled = [name for name, one in steps.items() if any(math.isclose(f, LOG2_E) for f in one.factors)]
-    also = f" With exp2, {' and '.join(scaled)} may be log2 e times as large." if scaled else ""
-    steps_in_order = f"{'; '.join(listed)}; and then what is made of these"
-    return f"Compare the values of a tile with the formula's, in this order: {steps_in_order}.{also}"
+    question = "Which of these is the first that differs from the formula's"
+    factor = "by more than a factor that a later line takes back"
+    return f"{question}, {factor}: {'; '.join(listed)}; or only what is made of them?"
 
 
 def _apart(result: CheckResult) -> str:

@@ -60,9 +60,9 @@ def test_what_was_never_read_is_listed_once_for_two_outputs():
 
 
 def test_where_nothing_is_stored_either_the_loads_are_not_asked_about():
-    assert "masks of these loads" in NeverRead("o").wording().next_step
+    assert "addresses and its masks" in NeverRead("o").wording().next_step
     step = NeverRead("o", unwritten=True).wording().next_step
-    assert "which programs should read and write there" in step and "these loads" not in step
+    assert "which programs should read and write there" in step and "addresses" not in step
 
 
 def test_what_is_said_of_an_input_is_said_once_whatever_depends_on_it():

@@ -8,6 +8,8 @@ import triton
 import triton.language as tl
 from triton.tools.tensor_descriptor import TensorDescriptor
 
+from flashlearn.explaining.faults import _cause
+from flashlearn.explaining.findings.case_status import STEPS
 from flashlearn.interpreter.errors import OutOfBounds
 from flashlearn.interpreter.route import observing
 
@@ -65,6 +67,18 @@ def by_one_program_only(y_ptr, n, BLOCK: tl.constexpr, KIND: tl.constexpr):
         tl.store(y_ptr + at, ones, mask=mine)
     else:
         tl.atomic_add(y_ptr + at, ones, mask=(part == 1) & (rows < n)[:, None])
+
+
+@triton.jit
+def store_one(y_ptr, ROW: tl.constexpr):
+    tl.store(y_ptr + tl.program_id(0) * ROW, 1.0)
+
+
+def test_of_a_store_of_one_number_no_mask_is_missed():
+    error = stray(lambda: store_one[(3,)](torch.zeros(3), ROW=2))
+    assert error.sentence.startswith("Program (2, 0, 0) writes y_ptr[4], but")
+    assert "mask" not in error.sentence and error.sentence == error.sentence.strip()
+    assert "one element" in error.fault and "mask" not in STEPS[_cause(error.fault)]
 
 
 @triton.jit

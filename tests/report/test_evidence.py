@@ -5,6 +5,8 @@ from types import SimpleNamespace
 import pytest
 
 from flashlearn.exercise import Case
+from flashlearn.explaining.findings.declared import Declared
+from flashlearn.explaining.scope import Scope
 from flashlearn.outcome import Finding, Outcome, Status
 from flashlearn.report.evidence import case_of_evidence
 
@@ -19,8 +21,20 @@ FIRST, OWN, RIGHT = (
     [("own", 1, OWN), ("own", 2, FIRST), ("", 1, FIRST), ("right", 1, FIRST), ("gone", 1, FIRST)],
 )
 def test_it_is_the_findings_own_case_where_that_explains_a_part(named, fits, told):
-    finding = Finding(SimpleNamespace(case=named), fits=fits, of=2)
+    finding = Finding(SimpleNamespace(case=named, parts=()), fits=fits, of=2)
     result = SimpleNamespace(
         principal=FIRST, finding=finding, outcomes=(FIRST, OWN, RIGHT), status=Status.WRONG
     )
     assert case_of_evidence(result) is told
+
+
+def finding_with(scope: Scope) -> Outcome:
+    """The case of the evidence beside a declared mistake of this scope."""
+    finding = Finding(Declared("Alpha is missing.", "", scope, ("alpha",)), fits=1, of=2, partial=True)
+    result = SimpleNamespace(principal=FIRST, finding=finding, outcomes=(FIRST, OWN), status=Status.WRONG)
+    return case_of_evidence(result)
+
+
+def test_a_mistake_that_explains_a_part_is_shown_in_a_case_that_it_explains():
+    assert finding_with(Scope("part", share=(1, 2), case="own")) is OWN
+    assert finding_with(Scope("part", share=(1, 2))) is FIRST

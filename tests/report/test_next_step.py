@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
 import torch
 
+from flashlearn.explaining.findings.never_read import BOUNDS
+from flashlearn.explaining.findings.some_rows import SomeRows
 from flashlearn.lessons import find
 from flashlearn.outcome import Outcome, OutputCheck, Status
 from flashlearn.report.data import CheckResult
@@ -23,17 +26,28 @@ def step(name: str, wrong: set[str], count: int = 1) -> str:
 def test_outputs_that_are_right_in_every_case_are_named():
     said = step("tuned_backward", {"dk"})
     assert said.startswith("dq and dv are right in every case. Which of your lines does dk alone depend on?")
+    assert "P = exp" not in said  # dq and dv are made of it
     said = step("tuned_backward", {"dk", "dv"})
     assert said.startswith("dq is right in every case. Which of your lines do dk and dv alone depend on?")
 
 
-def test_the_values_of_a_tile_are_named_with_the_factor_that_powers_of_two_give_them():
+def test_the_values_of_a_tile_are_asked_about_and_none_is_said_to_be_wrong_or_scaled():
     said = step("tuned_backward", {"dq", "dk", "dv"})
-    assert (
-        "S = alpha Q Kᵀ; P = exp(S − LSE); dP = dO Vᵀ; dS = P ∘ (dP − delta); and then what is made of these."
-        in said
-    )
-    assert "With exp2, S may be log2 e times as large." in said
+    values = "S = alpha Q Kᵀ; P = exp(S − LSE); dP = dO Vᵀ; dS = P ∘ (dP − delta)"
+    assert f": {values}; or only what is made of them?" in said and said.startswith("Which of these")
+    assert "factor that a later line takes back" in said and "exp2" not in said
+
+
+def test_an_example_is_not_called_the_course_s_own():
+    exercise = find("masked_tiles")
+    checks = tuple(OutputCheck(output, False) for output in exercise.outputs)
+    said = next_step_of(CheckResult(exercise, (Outcome(exercise.cases[0], Status.WRONG, outputs=checks),)))
+    assert "a small example" in said and "the small example" not in said
+
+
+@pytest.mark.parametrize("asked", [BOUNDS, SomeRows("o", "c", 1, 2, (0, 1)).wording().next_step])
+def test_a_question_about_loads_or_rows_tells_nothing_that_may_be_right(asked):
+    assert asked.endswith("?") and "Compare" not in asked
 
 
 def test_a_small_case_is_named_where_several_fail():

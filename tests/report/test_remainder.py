@@ -123,6 +123,14 @@ def test_nan_alone_are_not_counted_as_an_explanation():
     assert "in 1 of them the only evidence is NaN and infinities" in mixed and "check again" in mixed
 
 
+def test_nan_beside_the_numbers_of_a_mistake_leaves_the_matter_open():
+    both = outcome(Status.WRONG, torch.tensor([1.0, 1.0, float("nan"), 1.0]))
+    said_of_one = said([NUMBERS, both], DECLARED)
+    assert said_of_one.startswith("this reproduces the numbers of both failing cases; 1 of them holds NaN")
+    assert "check again" in said_of_one
+    assert "both hold NaN" in said([both, both], DECLARED)
+
+
 def test_only_of_a_mistake_whose_correction_was_tried_it_is_said_that_it_explains_every_case():
     assert said([NUMBERS] * 2, replace(DECLARED, place=PLACE)) == "this explains both failing cases"
     departs = FirstDivergence("s", 7, False, "small", (0,), None, "S", "", None, (), (), None)

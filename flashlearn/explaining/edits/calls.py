@@ -72,7 +72,7 @@ LOOP_STEP = edit_kind(
 )
 START_VALUE = edit_kind(
     "start value",
-    question="From which value must this start, so that nothing is left out and nothing is counted besides?",
+    question="From which value must this start, so that nothing is left out or counted twice?",
     fills_absence=True,
 )
 NEGATIVE_START = edit_kind(

@@ -66,6 +66,11 @@ def _of_constant(old: str, new: str) -> str:
     return ""
 
 
+def _of_fill(old: str, new: str) -> str:
+    """What `tl.where` fills in may be the result itself; other fillers go into what follows."""
+    return "For which elements is the condition false, and what must they hold?" if "where(" in old else ""
+
+
 def _of_function(old: str, new: str) -> str:
     changed = {*NAME.findall(old)} ^ {*NAME.findall(new)}
     if any(name.startswith(("empty", "new_empty")) for name in changed):
@@ -91,4 +96,5 @@ BY_KIND: dict[str, Callable[[str, str], str]] = {
     "constant": _of_constant,
     "function": _of_function,
     "comparison": _of_comparison,
+    "fill value": _of_fill,
 }

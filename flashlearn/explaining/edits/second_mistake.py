@@ -20,7 +20,8 @@ from flashlearn.explaining.edits.ranking import Hints, ranked
 from flashlearn.explaining.edits.search import edit_finding, lines_within
 from flashlearn.explaining.edits.verification import NumericTrial
 from flashlearn.explaining.findings.edits import EditAndMistake
-from flashlearn.outcome import Finding, Outcome, Status
+from flashlearn.later import torch
+from flashlearn.outcome import Finding, Outcome, OutputCheck, Status
 from flashlearn.running.answer import Answer
 from flashlearn.running.answer_source import Section
 
@@ -73,6 +74,8 @@ def find_edit_and_mistake(
             if shown and not _show(exercise, trial.judged(i, text, trial.stopped()), shown):
                 continue
             after = trial.judged(i, text, observed)
+            if does_harm(observed, after):
+                continue
             mistake = find_declared(exercise, after)
             explains_all = mistake is not None and mistake.mistake in exercise.explained.mistakes
             if not explains_all or mistake.partial or mistake.fits < mistake.of:
@@ -83,6 +86,37 @@ def find_edit_and_mistake(
                 first, count = edit_finding(trial.wrong, sections[i], edit), len(trial.wrong)
                 return Finding(EditAndMistake((first, mistake)), first.place, count, count)
     return None
+
+
+def does_harm(before: Sequence[Outcome], after: Sequence[Outcome]) -> bool:
+    """Whether an edit is no repair, though every access is in bounds with it.
+
+    A case that passed no longer does, numbers have become NaN or infinite, or nothing is computed any more:
+    some output is empty in every case that stopped. An edit that hides all keys keeps every load inside, too.
+    """
+    pairs = list(zip(before, after, strict=False))
+    for old, new in pairs:
+        if old.status is Status.PASS and new.status is not Status.PASS:
+            return True
+        if any(map(_is_finite, old.outputs)) and not all(
+            _is_finite(check) for own, check in zip(old.outputs, new.outputs, strict=False) if _is_finite(own)
+        ):
+            return True
+    stopped = [new for old, new in pairs if not old.outputs]
+    return bool(stopped) and all(any(map(_is_empty, new.outputs)) for new in stopped)
+
+
+def _is_finite(check: OutputCheck) -> bool:
+    got = check.got
+    return isinstance(got, torch.Tensor) and bool(torch.isfinite(got).all())
+
+
+def _is_empty(check: OutputCheck) -> bool:
+    """Whether an output has nothing but NaN, infinities or zeros, and should have numbers."""
+    if check.ok or check.problem or not isinstance(check.got, torch.Tensor):
+        return False
+    holds = torch.isfinite(check.got.double()) & (check.got != 0)
+    return not bool(holds.any()) and bool((check.expected != 0).any())
 
 
 def _show(exercise: Exercise, stopped: Sequence[Outcome], mistake: str) -> bool:

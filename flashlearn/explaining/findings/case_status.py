@@ -194,6 +194,9 @@ STEPS = {
         "Is this the right tensor, and the right index? If both are, a mask must leave out the lanes that "
         "lie outside."
     ),
+    "one element": (
+        "Is this the right tensor, and the right index? If both are, should this program access it at all?"
+    ),
 }
 """What to look at, by what went wrong in an access out of bounds."""
 

@@ -20,11 +20,8 @@ LONGEST_QUOTE = 64
 COMMENT = re.compile(r"(?<=\s)#[^\n]*(?=\n)")
 
 
-DOUBT = "This change may avoid the mistake rather than correct it."
-DOUBT_QUESTION = (
-    "Why does this change help? Check this line and those around it, and find the first value that differs "
-    "from the formula."
-)
+DOUBT = "whether the mistake itself is there is not known"
+DOUBT_QUESTION = "What should this line compute, and what do the lines that use it take it for?"
 
 
 @dataclass(frozen=True)
@@ -64,7 +61,7 @@ class OneEdit(FindingKind):
             else all_pass(self.cases)
         )
         if self.doubt:
-            return Wording(f"{self._neutral(result)}. {DOUBT}", DOUBT_QUESTION)
+            return Wording(f"{self._without_the_change(result)}; {DOUBT}.", DOUBT_QUESTION)
         start = f"{self.change().removesuffix(',')}," if self.output else self.change()
         return Wording(f"{start} {result}.", self.question)
 
@@ -79,13 +76,11 @@ class OneEdit(FindingKind):
         change = self.edit_kind.sentence.format(line=self.line, old=old, new=new)
         return f"{change.removesuffix(',')}{self._likewise()}," if self.also else change
 
-    def _neutral(self, result: str) -> str:
-        """What comes of the change, without a word about what the line has now."""
-        old, new = self._quotes()
-        if not self.edit_kind.quotes_both:
-            return f"{self.change()} {result}"
-        where = f"in line {self.line}{self._likewise()}"
-        return f"{result[0].upper()}{result[1:]} with `{new}` instead of `{old}` {where}"
+    def _without_the_change(self, result: str) -> str:
+        """What comes of the change, without its text: it may merely avoid the mistake."""
+        lines = [str(number) for number in dict.fromkeys((self.line, *self.also))]
+        where = f"lines {', '.join(lines[:-1])} and {lines[-1]}" if len(lines) > 1 else f"line {lines[0]}"
+        return f"{result[0].upper()}{result[1:]} once {where} {'is' if len(lines) == 1 else 'are'} changed"
 
     def _quotes(self) -> tuple[str, str]:
         old, new = self.quoted if any(self.quoted) else (self.old, self.new)
@@ -145,8 +140,8 @@ class EditAndMistake(FindingKind):
         """The change, and the mistake."""
         edit, mistake = self.parts
         return Wording(
-            f"There are two mistakes. (1) {edit.kind.change()} every case runs to completion. "
-            f"(2) {mistake.sentence}",
+            "There are two mistakes; the second was found in a copy with the first one fixed. "
+            f"(1) {edit.kind.change()} every case runs to completion. (2) {mistake.sentence}",
             labelled(("1", edit.kind.question), ("2", mistake.next_step)),
         )
 

@@ -117,7 +117,10 @@ class FirstDivergence(FindingKind):
                 f"Do the offsets of batch and head, the strides and the mask of this load fit "
                 f"{self.quantity}? Parts of the address may be computed before this line."
             )
-        return f"Compare this line with what {self.quantity} is made of."
+        return (
+            f"Compare this line with what {self.quantity} is made of. If it is meant to be something else, "
+            "which line makes up for that?"
+        )
 
     def _what(self) -> str:
         """What the value is or is not, and what it was made of."""

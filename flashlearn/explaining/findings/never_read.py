@@ -21,7 +21,10 @@ FIRST_TILE = ("the first tile again and again", "the first tile only", "addresse
 
 LAST_BLOCK = "Does the loop reach the end of it, and does every mask of this load let it through?"
 
-BOUNDS = "Compare the addresses and masks of these loads with the tensor's shape, and with the loop's bounds."
+BOUNDS = (
+    "Which program should read this part? Is there one that comes to it, and do its loop, its addresses and "
+    "its masks let it?"
+)
 LEADS_THERE = (
     "Part of the output is not written either: which programs should read and write there, and what leads a "
     "program to its part?"

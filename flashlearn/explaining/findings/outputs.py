@@ -46,9 +46,17 @@ class Outputs(EachOutput):
         verb = "is" if len(self.silent) == 1 else "are"
         listed = " and ".join(self.silent)
         rest = f"{listed} {verb} wrong too." if self.silent else ""
-        sentences = (first.sentence, same, *(other.sentence for other in more))
+        sentences = (first.sentence, same, *(_in_its_case(other, first) for other in more))
         different = (first, *(other for other in others if other.names != first.names))
         return Wording(joined(*sentences, rest), by_output(different), first.wording.quotes, None)
+
+
+def _in_its_case(finding: Finding, first: Finding) -> str:
+    """The sentence of a finding, with its case where the first one's is another and it names none."""
+    case, sentence = str(finding.facts.get("case") or ""), finding.sentence
+    if not case or case in sentence or first.facts.get("case", "") in ("", case):
+        return sentence
+    return f"{sentence.removesuffix('.')} (case “{case}”)."
 
 
 def by_output(parts: Sequence[Finding]) -> str:

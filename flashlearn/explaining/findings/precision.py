@@ -19,18 +19,20 @@ class Precision(Rule):
     """Close everywhere, but not as close as sums carried in fp32.
 
     There is an `rms_ratio` where each number is close enough, and all together are not. `added` is a tensor
-    of half precision to which programs add.
+    of half precision to which programs add. `case` is where it was seen.
     """
 
     name = "precision"
     rank = 220
     vague = locates = True
+    illustrations = ("case",)
 
     output: str
     error: float
     allowed: float
     rms_ratio: float | None
     added: str = ""
+    case: str = ""
 
     @classmethod
     def look(cls, clue: Clue) -> Precision | None:
@@ -57,7 +59,7 @@ class Precision(Rule):
         if not added and check.error > max(SLIGHT * largest, check.allowed):
             return None
         rms_ratio = check.rms_ratio if check.error <= check.allowed else None
-        return cls(check.name, check.error, check.allowed, rms_ratio, added)
+        return cls(check.name, check.error, check.allowed, rms_ratio, added, clue.outcome.case.name)
 
     def wording(self) -> Wording:
         """How coarse it is, and which sum to look at."""

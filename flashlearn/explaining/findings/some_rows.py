@@ -41,5 +41,5 @@ class SomeRows(Rule):
             f"{self.count} of {self.total} rows of {self.output} {'is' if self.count == 1 else 'are'} wrong "
             f"in case “{self.case}”; the first is "
             f"{self.output}[{indices(self.first)}].",
-            "What distinguishes the wrong rows from the right ones: their place, or the numbers in them?",
+            "Which of the values that the first wrong row is made of differs first from the formula's?",
         )

@@ -119,7 +119,7 @@ class AfterRepair(FindingKind):
     """A first mistake whose repair was tried, and a second one, if the numbers that come then show it.
 
     With the repair `repaired` of the `failing` cases pass; the two are seen to explain `explained` of them.
-    The outputs in `still_wrong` are wrong after it.
+    The outputs in `still_wrong` are wrong after it; `case` is one that passes with it.
     """
 
     name = "after a repair"
@@ -130,6 +130,7 @@ class AfterRepair(FindingKind):
     explained: int
     parts: tuple[Finding, ...]
     still_wrong: tuple[str, ...] = ()
+    case: str = ""
 
     def wording(self) -> Wording:
         """The first, what comes of its repair, and the second or that there is one."""

@@ -95,7 +95,7 @@ class DiagonalTilesUnmasked(VisiblePairLeak):
         return Wording(
             "Keys from the future get weight, but only inside the tiles that the diagonal crosses: "
             f"{which}{size} are used unmasked; {self._first()}.",
-            OTHERS_MASKED if self.others_masked else "Mask the scores of the tiles on the diagonal.",
+            OTHERS_MASKED if self.others_masked else DIAGONAL,
         )
 
 
@@ -170,6 +170,7 @@ class PTransposed(FindingKind):
         )
 
 
+DIAGONAL = "Which line should hide these pairs: does it run for these tiles, and is its result used?"
 OTHERS_MASKED = (
     "Other tiles on the diagonal are masked. Is the mask applied in these as well, and does it compare each "
     "key's number in the row, not that in the tile?"

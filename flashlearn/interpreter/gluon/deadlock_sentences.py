@@ -38,7 +38,7 @@ def _hint(waiting: Sequence[Mapping[str, Any]]) -> str:
     if again:
         return (
             f" No partition has ever arrived on `{again[0]['barrier']}`, and `{again[0]['who']}` waits for "
-            "it again: a partition that has finished with what it guards must call `mbarrier.arrive`."
+            "it again. Which partition should arrive there, and does it come to that line?"
         )
     if silent:
         return (

@@ -72,7 +72,7 @@ class UninitializedMemory(Observer):
         allocated = name if len(region.views) == 1 else f"the memory of {name}"
         sentence = (
             f"The kernel {VERBS[access.kind]} {name}[{at}], where nothing was written yet: the launcher "
-            f"allocated {allocated} with torch.empty, which leaves whatever was in that memory before. Use "
-            "torch.zeros, or write before you read."
+            f"allocated {allocated} with torch.empty, which leaves whatever was in that memory before. "
+            "Should it be 0 from the start, as with torch.zeros, or written before this line reads it?"
         )
         self.space.cautions.add(UNINITIALISED, sentence, self.space.place())

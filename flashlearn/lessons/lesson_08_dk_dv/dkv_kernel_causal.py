@@ -33,8 +33,7 @@ MISTAKES = {
     ),
     "the first block that sees the keys is left out": Mistake(
         "The first block of queries that sees the program's keys is left out where its first query does "
-        "not see them yet, as if the loop's start were rounded up to whole blocks, or only the first "
-        "query of a block counted.",
+        "not see them yet.",
         "A block counts as soon as its last query sees the first key; the mask hides the rest.",
         **formula("start rounded up"),
     ),

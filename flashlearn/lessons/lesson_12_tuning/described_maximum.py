@@ -54,7 +54,7 @@ def column_maximum(x: Tensor, faults: Faults = NONE, tile: Tile = (32, 32)) -> T
 
 MISTAKES = {
     "zeros beyond the last row": Mistake(
-        "The last block reaches beyond the tensor. There the copy engine reads 0, which is larger than every "
+        "The last block reaches beyond the tensor. A row there counts as 0, which is larger than every "
         "number of a column that is below 0.",
         "Which number can never be a maximum, and which rows of the block should hold it?",
         **with_faults(column_maximum, "zeros beyond"),
@@ -82,7 +82,7 @@ MISTAKES = {
     "head and batch exchanged": Mistake(
         "The result of batch entry b and head h is that of batch entry h and head b: right where both are "
         "equal.",
-        "The coordinates are in the order of the tensor's dimensions.",
+        "A descriptor takes its coordinates in the order of the tensor's dimensions.",
         **with_faults(column_maximum, "head first"),
     ),
 }

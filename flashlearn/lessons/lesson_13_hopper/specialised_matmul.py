@@ -139,7 +139,7 @@ MISTAKES = {
     ),
     "b's coordinates exchanged": Mistake(
         "The tiles of b are those of the corner (column, k).",
-        "The coordinates are in the order of the tensor's dimensions: b is [K, N].",
+        "A descriptor takes its coordinates in the order of the tensor's dimensions: b is [K, N].",
         **formula("b exchanged"),
     ),
 }  # fmt: skip

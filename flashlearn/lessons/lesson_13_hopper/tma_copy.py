@@ -87,7 +87,7 @@ MISTAKES = {
     ),
     "row and column exchanged": Mistake(
         "Every tile is that of the corner (column, row): right where both are equal.",
-        "The coordinates are in the order of the tensor's dimensions.",
+        "A descriptor takes its coordinates in the order of the tensor's dimensions.",
         **formula("corner exchanged"),
     ),
 }  # fmt: skip

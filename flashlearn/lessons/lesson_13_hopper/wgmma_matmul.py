@@ -114,7 +114,7 @@ MISTAKES = {
     ),
     "b's coordinates exchanged": Mistake(
         "The tiles of b are those of the corner (column, k).",
-        "The coordinates are in the order of the tensor's dimensions: b is [K, N].",
+        "A descriptor takes its coordinates in the order of the tensor's dimensions: b is [K, N].",
         **formula("b exchanged"),
     ),
     "b's tiles are transposed": Mistake(
@@ -124,7 +124,7 @@ MISTAKES = {
     ),
     "a's coordinates exchanged": Mistake(
         "The tiles of a are those of the corner (k, row).",
-        "The coordinates are in the order of the tensor's dimensions: a is [M, K].",
+        "A descriptor takes its coordinates in the order of the tensor's dimensions: a is [M, K].",
         **formula("a exchanged"),
     ),
 }  # fmt: skip

@@ -16,6 +16,7 @@ from flashlearn.explaining.edits.quotation import without_spare_parentheses
 from flashlearn.explaining.findings import KINDS, case_status, kept_part, nan_origin, not_finite
 from flashlearn.explaining.findings.declared import Declared
 from flashlearn.explaining.findings.edits import OneEdit
+from flashlearn.explaining.findings.first_divergence import FirstDivergence
 from flashlearn.explaining.findings.nan_origin import NanOrigin
 from flashlearn.explaining.findings.precision import RoundedInside
 from flashlearn.explaining.findings.review import Review
@@ -23,6 +24,7 @@ from flashlearn.explaining.findings.rule import Clue
 from flashlearn.explaining.findings.some_rows import SomeRows
 from flashlearn.explaining.findings.symbolic import NotCompared
 from flashlearn.explaining.findings.two_mistakes import AGAIN, AfterRepair, as_part
+from flashlearn.explaining.findings.weight_leaks import DiagonalTilesUnmasked
 from flashlearn.explaining.findings.zero_sign_constants import ConstantFactor
 from flashlearn.interpreter.bounds import _lanes
 from flashlearn.interpreter.gluon import fault_kinds
@@ -194,3 +196,13 @@ def test_a_refusal_that_is_missing_is_asked_for_by_its_own_exception():
 def test_a_wrong_constant_is_among_the_causes_of_a_constant_factor():
     step = ConstantFactor("dk", 1.4, None, (0.6, 1.4)).wording().next_step
     assert "another value" in step and "too often" in step
+
+
+def test_a_line_that_means_something_else_is_not_told_to_be_wrong():
+    departs = FirstDivergence("part", 7, False, "small", (0,), None, "the sum", "", None, (), (), None)
+    assert "If it is meant to be something else, which line" in departs.wording().next_step
+
+
+def test_a_leak_on_the_diagonal_asks_whether_the_mask_runs_and_is_used():
+    leak = DiagonalTilesUnmasked("small", (0, 1), 0, None, False)
+    assert leak.wording().next_step.endswith("is its result used?")

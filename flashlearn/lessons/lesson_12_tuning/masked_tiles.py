@@ -2,37 +2,41 @@
 
 from __future__ import annotations
 
-import functools
 from typing import Any
 
 from flashlearn.exercise import Case, Exercise, HowExplained, HowJudged, Kind, Mistake
 from flashlearn.lessons.lesson_12_tuning import planning
 from flashlearn.lessons.lesson_12_tuning.integer_inputs import integers
+from flashlearn.lessons.shared.faulty_formulas.faults import NONE, Faults, faulty_formula
 
 
-def _tiles(first: Any, block_q: Any, block_k: Any, edge: Any, S: Any, how: str) -> tuple[Any, Any]:
-    """`planning.masked_tiles` with one mistake."""
+def _tiles(
+    first: Any, block_q: Any, block_k: Any, edge: Any, S: Any, faults: Faults = NONE
+) -> tuple[Any, Any]:
+    """`planning.masked_tiles` with mistakes."""
     whole, end = planning.loop_bounds(first, block_q, block_k, S, S)
-    if how == "tiles of the first loop":
+    if "end not limited" in faults:
+        end = first + block_q
+    if "tiles of the first loop" in faults:
         edge = block_k
-    if how == "whole tiles of its own":
+    if "whole tiles of its own" in faults:
         whole = (first + 1) // edge * edge
-    if how == "from 0":
+    if "from 0" in faults:
         whole = 0
     tiles = -(-(end - whole) // edge)
-    if how == "rounded down":
+    if "rounded down" in faults:
         tiles = (end - whole) // edge
+    if "one more" in faults:
+        tiles = (end - whole) // edge + 1
     beyond = whole + tiles * edge - end
-    if how == "keys that are seen":
+    if "keys that are seen" in faults:
         beyond = end - whole
-    if how == "pairs":
+    if "pairs" in faults:
         beyond = beyond * block_q
     return tiles, beyond
 
 
-def _wrong(how: str) -> dict[str, Any]:
-    return {"wrong": functools.partial(_tiles, how=how)}
-
+_wrong = faulty_formula(_tiles)
 
 MISTAKES = {
     "tiles of the first loop": Mistake(
@@ -54,6 +58,17 @@ MISTAKES = {
         "The number of tiles is rounded down: the last keys before `end` are in none of them.",
         "How many tiles of 64 keys do 65 keys need?",
         **_wrong("rounded down"),
+    ),
+    "a tile too many": Mistake(
+        "The number of tiles is the quotient rounded down, plus 1. Where `edge` divides the number of keys, "
+        "that is a tile too many.",
+        "How many tiles of 64 keys do 64 keys need?",
+        **_wrong("one more"),
+    ),
+    "the end is not limited": Mistake(
+        "The keys end at first + block_q, even where that is beyond S. There are only S keys.",
+        "Where do the keys of the last block of queries end, if the block reaches beyond S?",
+        **_wrong("end not limited"),
     ),
     "the keys that are seen": Mistake(
         "The second number counts the keys from `whole` to `end`. Asked are those from `end` on that the "

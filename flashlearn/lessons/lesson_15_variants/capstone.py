@@ -31,7 +31,7 @@ from flashlearn.lessons.lesson_15_variants.capstone_draws import (
     capstone_inputs,
     hidden_draws,
 )
-from flashlearn.lessons.lesson_15_variants.capstone_formulas import everything
+from flashlearn.lessons.lesson_15_variants.capstone_formulas import PLACED_COLUMNS, PLACED_ROWS, everything
 from flashlearn.lessons.lesson_15_variants.varlen import visible_pairs
 from flashlearn.lessons.shared.attention_cases import BF16, FP16
 from flashlearn.lessons.shared.faulty_formulas.faults import faulty_formula
@@ -66,6 +66,24 @@ MISTAKES = {
             "numbers counted in the sequence",
             also=(("numbers counted in the sequence", "and the sequence's number"),),
         ),
+    ),
+    "columns counted within the sequence": Mistake(
+        "The column in a weight's number is counted within the sequence, and the row is not. The numbers are "
+        "right in the first sequence alone.",
+        "A weight's number is (h · T_q + row) · T_k + column. Which border leads from j to that column?",
+        **formula(PLACED_COLUMNS),
+    ),
+    "rows counted within the sequence": Mistake(
+        "The row in a weight's number is counted within the sequence, and the column is not. The numbers are "
+        "right in the first sequence alone.",
+        "A weight's number is (h · T_q + row) · T_k + column. Which border leads from i to that row?",
+        **formula(PLACED_ROWS),
+    ),
+    "rows and columns counted within the sequence": Mistake(
+        "The row and the column in a weight's number are counted within the sequence. The numbers are right "
+        "in the first sequence alone.",
+        "A weight's number is (h · T_q + row) · T_k + column. Which borders lead from i and j to those two?",
+        **formula(PLACED_ROWS, PLACED_COLUMNS),
     ),
     "distances in the packed batch": Mistake(
         "The slope multiplies a distance in the packed tensors. Where a sequence has as many keys as "

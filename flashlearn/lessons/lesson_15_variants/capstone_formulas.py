@@ -25,6 +25,9 @@ from flashlearn.lessons.shared.faulty_formulas.faults import NONE, Faults
 
 Outputs = tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]
 
+PLACED_ROWS, PLACED_COLUMNS = "rows counted in the sequence", "columns counted in the sequence"
+"""Of a weight's number, whose lengths are those of the packed tensors all the same."""
+
 
 def everything(
     q: Tensor, k: Tensor, v: Tensor, do: Tensor, slopes: Tensor, logits: Tensor, cu_seqlens_q: Tensor,
@@ -100,6 +103,12 @@ def _weights(q: Tensor, k: Tensor, x: Rows, y: Rows, p: float, seed: int, faults
         if "and the sequence's number" in faults:  # b · H + h in place of h
             h = h + H * x.sequence[:, None]
         at = (h * x.length[:, None] + x.place[:, None]) * y.length[None, :] + y.place[None, :]
+    elif faults & {PLACED_ROWS, PLACED_COLUMNS}:
+        rows, columns = (torch.arange(n, device=q.device) for n in (T_q, T_k))
+        rows = x.place if PLACED_ROWS in faults else rows
+        columns = y.place if PLACED_COLUMNS in faults else columns
+        h = torch.arange(H, device=q.device).view(1, H, 1, 1)
+        at = (h * T_q + rows[:, None]) * T_k + columns[None, :]
     kept = philox.uniform(seed, at) >= p
     return kept.to(passes.wide(q).dtype) / (1 - p)
 

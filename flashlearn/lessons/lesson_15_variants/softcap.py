@@ -47,17 +47,25 @@ SCORES: dict[str, Callable[[Tensor, float, float], Tensor]] = {
     "not divided": lambda x, cap, alpha: cap * torch.tanh(x),
     "alpha after the cap": lambda x, cap, alpha: alpha * cap * torch.tanh(x / alpha / cap),
     "clamped": lambda x, cap, alpha: x.clamp(-cap, cap),
+    "half the argument": lambda x, cap, alpha: cap * torch.tanh(x / cap / 2),
+    "twice the argument": lambda x, cap, alpha: cap * torch.tanh(2 * x / cap),
 }
-DERIVATIVES: dict[str, Callable[[Tensor, float], Tensor]] = {
-    "no derivative": lambda x, cap: torch.ones_like(x),
-    "derivative at s": lambda x, cap: 1 - torch.tanh(torch.tanh(x / cap)) ** 2,
-    "derivative without the division": lambda x, cap: 1 - (cap * torch.tanh(x / cap)) ** 2,
-    "not squared": lambda x, cap: 1 - torch.tanh(x / cap),
-    "divided once more": lambda x, cap: (1 - torch.tanh(x / cap) ** 2) / cap,
-    "multiplied once more": lambda x, cap: (1 - torch.tanh(x / cap) ** 2) * cap,
-    "squared score": lambda x, cap: torch.tanh(x / cap) ** 2,
-    "clamped": lambda x, cap: (x.abs() < cap).to(x.dtype),
+DERIVATIVES: dict[str, Callable[[Tensor, Tensor, float], Tensor]] = {
+    "no derivative": lambda x, tanh, cap: torch.ones_like(x),
+    "derivative at s": lambda x, tanh, cap: 1 - torch.tanh(tanh) ** 2,
+    "derivative without the division": lambda x, tanh, cap: 1 - (cap * tanh) ** 2,
+    "derivative divided once": lambda x, tanh, cap: 1 - cap * tanh**2,
+    "derivative of x": lambda x, tanh, cap: 1 - (x / cap) ** 2,
+    "not squared": lambda x, tanh, cap: 1 - tanh,
+    "magnitude not squared": lambda x, tanh, cap: 1 - tanh.abs(),
+    "added": lambda x, tanh, cap: 1 + tanh**2,
+    "divided once more": lambda x, tanh, cap: (1 - tanh**2) / cap,
+    "multiplied once more": lambda x, tanh, cap: (1 - tanh**2) * cap,
+    "squared score": lambda x, tanh, cap: tanh**2,
+    "tanh for its derivative": lambda x, tanh, cap: tanh,
+    "clamped": lambda x, tanh, cap: (x.abs() < cap).to(x.dtype),
 }
+"""Of x, of tanh(x / cap), or what the learner has for it, and of cap."""
 AFTER_THE_MASK = "capped after the mask"
 FROM_S = "derivative from the wrong s"
 """1 − (s / cap)², which is right for a right s."""
@@ -80,7 +88,7 @@ def faulty_cap(
     def derivative(x: Tensor) -> Tensor:
         of = next((DERIVATIVES[fault] for fault in faults if fault in DERIVATIVES), None)
         tanh = score(x) / cap if FROM_S in faults else torch.tanh(x / cap)
-        found = 1 - tanh**2 if of is None else of(x, cap)
+        found = 1 - tanh**2 if of is None else of(x, tanh, cap)
         return torch.where(seen, found, 0.0)
 
     visible = seen
@@ -119,29 +127,53 @@ MISTAKES = {
     "the derivative has s where it needs s / cap": Mistake(
         "dS was multiplied by 1 − s² instead of 1 − (s / cap)².",
         "How large may s be, and how large may tanh be?",
-        **formula("derivative without the division"),
+        **formula("derivative without the division", also=(("derivative without the division", FROM_S),)),
     ),
     "the derivative is not squared": Mistake(
         "dS was multiplied by 1 − tanh(x / cap) instead of 1 − tanh²(x / cap).",
         "tanh is steepest at 0 and flat on both sides. Is your factor?",
-        **formula("not squared"),
+        **formula(
+            "not squared",
+            also=("magnitude not squared", ("not squared", FROM_S), ("magnitude not squared", FROM_S)),
+        ),
     ),
     "the derivative is divided by cap": Mistake(
         "dQ and dK are too small by the factor cap: the derivative of tanh(x / cap) has a 1 / cap, and the "
         "cap in front of it cancels that.",
         "What is the derivative of cap · tanh(x / cap) at x = 0?",
-        **formula("divided once more"),
+        **formula("divided once more", also=(("divided once more", FROM_S),)),
     ),
     "the derivative is multiplied by cap": Mistake(
         "dQ and dK are too large by the factor cap: the cap in front of the tanh cancels the 1 / cap that "
         "the chain rule brings.",
         "What is the derivative of cap · tanh(x / cap) at x = 0?",
-        **formula("multiplied once more"),
+        **formula("multiplied once more", also=(("multiplied once more", FROM_S),)),
+    ),
+    "the derivative has x where it needs s": Mistake(
+        "dS was multiplied by 1 − (x / cap)², with the score before the cap. 1 − tanh² is 1 − (s / cap)², "
+        "with the capped score.",
+        "How large may x / cap be, and how large may tanh be?",
+        **formula("derivative of x"),
+    ),
+    "the derivative is divided by cap once": Mistake(
+        "dS was multiplied by 1 − s² / cap instead of 1 − (s / cap)²: the square is of the whole quotient.",
+        "(s / cap)² has cap in it how often?",
+        **formula("derivative divided once", also=(("derivative divided once", FROM_S),)),
+    ),
+    "tanh² added to 1": Mistake(
+        "dS was multiplied by 1 + tanh²(x / cap), which is never less than 1.",
+        "The capped score rises less steeply than x. Is your factor at most 1?",
+        **formula("added", also=(("added", FROM_S),)),
+    ),
+    "tanh instead of its derivative": Mistake(
+        "dS was multiplied by tanh(x / cap), not by its derivative, 1 − tanh²(x / cap).",
+        "Which factor has a score of 0?",
+        **formula("tanh for its derivative", also=(("tanh for its derivative", FROM_S),)),
     ),
     "tanh² instead of 1 − tanh²": Mistake(
         "dS was multiplied by tanh²(x / cap), which is 0 where the cap changes nothing.",
         "Which factor has a score of 0?",
-        **formula("squared score"),
+        **formula("squared score", also=(("squared score", FROM_S),)),
     ),
     "cap applied after the mask": Mistake(
         "Hidden keys have weight: a score of −∞ that is capped becomes −cap, which is an ordinary score.",
@@ -172,6 +204,16 @@ MISTAKES = {
         "The scores are cap · tanh(x): x was not divided by cap.",
         "For small x the capped score is x. Is it?",
         **formula("not divided", also=(("not divided", FROM_S),)),
+    ),
+    "half the argument of tanh": Mistake(
+        "The scores are cap · tanh(x / (2 cap)): the argument of tanh is half of what it should be.",
+        "For small x the capped score is x. Is it? Made of σ, or of exp, tanh(y) has a factor 2 beside y.",
+        **formula("half the argument", also=(("half the argument", FROM_S),)),
+    ),
+    "twice the argument of tanh": Mistake(
+        "The scores are cap · tanh(2 x / cap): the argument of tanh is twice what it should be.",
+        "For small x the capped score is x. Is it?",
+        **formula("twice the argument", also=(("twice the argument", FROM_S),)),
     ),
     "a hard cap": Mistake(
         "The scores are clamped to −cap … cap, which is not the soft cap.",

@@ -7,6 +7,7 @@ import functools
 import itertools
 import math
 from collections.abc import Callable, Sequence
+from types import SimpleNamespace
 from typing import Any
 
 import torch
@@ -27,6 +28,7 @@ from flashlearn.exercise import (
 )
 from flashlearn.interpreter.observers.dot_operands import DotOperands
 from flashlearn.interpreter.observers.idle_programs import IdlePrograms
+from flashlearn.kernels import varlen_attention as varlen_kernels
 from flashlearn.lessons.lesson_15_variants import varlen_formulas
 from flashlearn.lessons.lesson_15_variants.both_passes import both, work_of
 from flashlearn.lessons.lesson_15_variants.varlen_formulas import (
@@ -38,10 +40,22 @@ from flashlearn.lessons.lesson_15_variants.varlen_formulas import (
 from flashlearn.lessons.shared.attention_cases import BF16, FP16
 from flashlearn.lessons.shared.cases import build_case
 from flashlearn.lessons.shared.faulty_formulas.faults import faulty_formula
+from flashlearn.lessons.shared.variants import Variant, variant
 from flashlearn.running.answer import Answer
 from flashlearn.running.run_modes import Observed
 
 formula = faulty_formula(varlen_attention)
+
+
+def _listing(*lines: str) -> Variant:
+    """The course's own launcher with another list of blocks; only a kernel leaves rows unwritten."""
+    right = (
+        "blocks = [(block, b) for b, length in enumerate(lengths) "
+        "for block in range(triton.cdiv(length, BLOCK))]"
+    )
+    listed = SimpleNamespace(fn=varlen_kernels.block_list)
+    return variant(varlen_kernels.varlen, listed, edits=((right, "\n    ".join(lines)),))
+
 
 MISTAKES = {
     "sequences leak into each other": Mistake(
@@ -90,6 +104,31 @@ MISTAKES = {
         "to i + S_k − S_q.",
         "Whose are S_q and S_k in the mask?",
         **formula("top-left"),
+    ),
+    "blocks numbered over all sequences": Mistake(
+        "The numbers of the blocks go on from one sequence to the next. A program's block is counted within "
+        "its sequence, whose first block has the number 0.",
+        "Which block of the second sequence should its first program take?",
+        launcher=_listing(
+            "each = [b for b, length in enumerate(lengths) for _ in range(triton.cdiv(length, BLOCK))]",
+            "blocks = list(enumerate(each))",
+        ),
+    ),
+    "blocks counted from packed borders": Mistake(
+        "A sequence gets as many blocks as begin between its borders in the packed tensors. It needs as many "
+        "as its own length does, from its first row on.",
+        "How many blocks of 32 does a sequence of 5 rows have, if it begins in row 37?",
+        launcher=_listing(
+            "ends = [triton.cdiv(border, BLOCK) for border in borders]",
+            "blocks = [(block, b) for b in range(len(lengths)) for block in range(ends[b + 1] - ends[b])]",
+        ),
+    ),
+    "only whole blocks are listed": Mistake(
+        "A sequence's number of blocks is rounded down: what remains after its last whole block is in none.",
+        "How many blocks of 32 does a sequence of 40 rows have, and one of 5?",
+        launcher=_listing(
+            "blocks = [(block, b) for b, length in enumerate(lengths) for block in range(length // BLOCK)]"
+        ),
     ),
     "LSE and delta of the first rows": Mistake(
         "The backward pass reads LSE and delta at a query's place within its sequence, so that all "

@@ -1,0 +1,10 @@
+# label: wrong
+# title: dropout's row within the sequence
+# says: The column of a weight's number is packed, its row is counted within the sequence.
+# names: rows counted within the sequence; one edit
+# base: _as_taught
+
+# --- replace
+    return kept_weights(w, b * 0, h, row_0 + i, key_0 + j, T_q, T_k, extras[3])
+# --- with
+    return kept_weights(w, b * 0, h, i, key_0 + j, T_q, T_k, extras[3])

@@ -167,18 +167,21 @@ def this_device() -> dict[str, Any]:
 def versions() -> dict[str, str]:
     """Of what computes."""
     cudnn = torch.backends.cudnn.version() if torch.version.cuda else None
+    peers = {name: version for name in ("flash-attn-4",) if (version := _version_of(name))}
     return {
         "python": platform.python_version(),
         "torch": torch.__version__,
         "triton": triton.__version__,
         "cuda": torch.version.cuda or "",
         "cudnn": str(cudnn or ""),
-        "flashlearn": _own_version(),
+        "flashlearn": _version_of("flashlearn"),
+        **peers,
     }
 
 
-def _own_version() -> str:
+def _version_of(package: str) -> str:
+    """The version of an installed package; "" of one that is not."""
     try:
-        return metadata.version("flashlearn")
+        return metadata.version(package)
     except metadata.PackageNotFoundError:
         return ""

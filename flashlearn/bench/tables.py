@@ -88,5 +88,10 @@ def _mask(causal: bool) -> str:
 
 
 def _versions(record: Record) -> str:
-    driver = f", driver {record.device['driver']}" if record.device.get("driver") else ""
-    return ", ".join(f"{name} {record.versions[name]}" for name in ("torch", "triton")) + driver
+    packages = ("torch", "triton", "flash-attn-4")
+    named = [f"{name} {record.versions[name]}" for name in packages if record.versions.get(name)]
+    if cudnn := record.versions.get("cudnn"):  # 91900 is 9.19.0
+        named.append(f"cuDNN {int(cudnn) // 10_000}.{int(cudnn) // 100 % 100}.{int(cudnn) % 100}")
+    if driver := record.device.get("driver"):
+        named.append(f"driver {driver}")
+    return ", ".join(named)

@@ -8,17 +8,20 @@ from pathlib import Path
 from rich.table import Table
 
 from flashlearn.bench import attention_page, attention_speed, plots, tables
-from flashlearn.bench.record import SHIPPED, Record, load
+from flashlearn.bench.contestants import CUDNN
+from flashlearn.bench.record import SHIPPED, Record, load, mean
+from flashlearn.bench.tables import SIDES
 from flashlearn.lessons.shared.picture_style import Picture
 from tools.site.outputs import Pictures
 
 INTRODUCTION = """# Speed
 
-How fast attention is with the kernels that you write in lessons 06 to 08, 12 and 13, compared with PyTorch's
-own and with FlexAttention. Every figure was measured on the device that its section names, in one run, all
-contestants taking turns. On a GPU of your own, `flashlearn bench` measures the same. How the kernels get
-there, one change at a time, is the subject of [lesson 12](lessons/12_tuning.ipynb) and
-[lesson 13](lessons/13_hopper.ipynb).
+How fast attention is with the course's kernels, compared with PyTorch's own, FlexAttention and
+FlashAttention-4. "Lessons 06–08" and "lesson 12" are the kernels that you write there. "Lesson 13" is the
+package's pair for Hopper GPUs, which that lesson leads up to: the pair that you write in it is slower, and it
+says why. Every figure was measured on the device that its section names, in one run, all contestants taking
+turns. On a GPU of your own, `flashlearn bench` measures the same. How the kernels get there, one change at a
+time, is the subject of [lesson 12](lessons/12_tuning.ipynb) and [lesson 13](lessons/13_hopper.ipynb).
 """
 
 ATTENTION = """## `flashlearn.attention`
@@ -68,12 +71,26 @@ def _section(record: Record, pictures: Pictures) -> str:
     parts = [f"## {record.device['gpu']}, {record.made[:10]}"]
     parts_of_record = list(tables.tables(record))
     parts += [one for one in parts_of_record if isinstance(one, str)]
+    parts.append(_in_short(record))
     for name, title in TITLES.items():
         if name in drawn:
             parts += [f"### {title}", _raw(shown(drawn[name], pictures, "_static/pictures/"))]
     parts.append("### In numbers")
     parts += [_raw(table(one)) for one in parts_of_record if isinstance(one, Table)]
     return "\n\n".join(parts)
+
+
+def _in_short(record: Record) -> str:
+    """The means of the course's fastest kernels, in a sentence; nothing without cuDNN's to compare with."""
+    found = [
+        f"{record.contestants[name]} {', '.join(f'{mean(side):.2f}' for side in sides)}"
+        for name in ("hopper", "tuned")
+        if name in record.contestants and all(sides := [record.ratios(name, CUDNN, *side) for side in SIDES])
+    ]
+    if not found:
+        return ""
+    passes = "forward full, forward causal, backward full, backward causal"
+    return f"In short, as multiples of the speed of PyTorch's cuDNN backend ({passes}): {'; '.join(found)}."
 
 
 def shown(picture: Picture, pictures: Pictures, prefix: str) -> str:

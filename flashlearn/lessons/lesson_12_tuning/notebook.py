@@ -1303,8 +1303,8 @@ pictures.climbed(climbed) if climbed else None
 
 # %%
 measured = bench_record.shipped()
-Console(width=90).print(tables.ratios(measured))
-print(f"{measured.device['gpu']}, {measured.made[:10]}, {measured.versions}")
+Console(width=104).print(tables.ratios(measured))
+print(next(tables.tables(measured)))
 
 # %%
 peers = plots.every(measured)

@@ -84,7 +84,9 @@ def _sign(tiles: TileMap, panel: Panel, rows: slice, columns: slice) -> str:
 
 
 def _legend(tiles: TileMap, used: str) -> list[str]:
-    entries = [f"{sign} {words}" for sign, words in LEGEND if sign in used]
+    entries = [
+        f"{sign} {tiles.not_finite if sign == NAN[0] else words}" for sign, words in LEGEND if sign in used
+    ]
     if len(entries) > (LEVELS[0][1] in used):
         entries[-1] += " what is allowed" if entries[-1].endswith("×") else ""
     if tiles.causal is not None:

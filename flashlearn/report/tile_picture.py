@@ -232,7 +232,7 @@ def _legend(figure: Figure, tiles: TileMap, tall: float, bounded: bool) -> None:
     if any(panel.unwritten.any() for panel in tiles.panels):
         entries.append(Patch(label="never written", **_unwritten()))
     if any(panel.not_finite.any() for panel in tiles.panels):
-        entries.append(Patch(label="NaN or infinite", **_not_finite()))
+        entries.append(Patch(label=tiles.not_finite, **_not_finite()))
     if bounded:
         entries.append(Line2D([], [], color=GREY, linewidth=1.4, label="another program begins"))
     causal = tiles.causal

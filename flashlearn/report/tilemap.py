@@ -20,7 +20,7 @@ from flashlearn.later import numpy as np
 from flashlearn.later import torch, types_of
 from flashlearn.outcome import Outcome, OutputCheck, Status
 from flashlearn.report.causal_mask import CausalMask, causal_mask_of
-from flashlearn.report.error_summary import summary_of, unwritten_of
+from flashlearn.report.error_summary import NOT_FINITE, summary_of, unwritten_of
 from flashlearn.report.panels import axes_of, dimension_names, rest_sentence, split
 
 PANELS = 4  # at most
@@ -50,7 +50,7 @@ class Panel:
 
     @cached_property
     def not_finite(self) -> np.ndarray:
-        """Elements that were stored, but hold NaN or an infinity where the reference has a number."""
+        """Elements that were stored, where one of the two numbers is NaN or infinite, or both are."""
         return np.isnan(self.ratio) & ~self.unwritten
 
     @cached_property
@@ -86,6 +86,12 @@ class TileMap:
         """What the map is of: «ds, case ragged 7×37, batch 1, head 0»."""
         panel = self.panels[0].title if len(self.panels) == 1 else ""
         return ", ".join(part for part in (self.output, f"case {self.case}", panel) if part)
+
+    @property
+    def not_finite(self) -> str:
+        """What the elements are whose error is no number, among them a learner's 0 where −inf is right."""
+        numbers = any(np.isfinite(panel.got[panel.not_finite]).any() for panel in self.panels)
+        return "NaN or infinite, or should be" if numbers else NOT_FINITE
 
     @property
     def caption(self) -> str:

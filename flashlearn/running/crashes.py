@@ -181,6 +181,8 @@ def _advised(error: BaseException, message: str, function: Callable, launches: b
 
         if words := launcher_words(error, frame):
             return words
+    if frame is not None and _is_library(frame.f_code.co_filename) and frame.f_code not in LEARNER_CODE:
+        frame = None  # a wrapper of the lesson's around the answer: none of its lines is marked
     try:
         return advice_sentence(error, message, frame, place_of(frame.f_code, line).text if frame else "")
     except Exception:  # it looks at a learner's objects, which may answer anything

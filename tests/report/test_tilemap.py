@@ -347,3 +347,12 @@ def test_what_is_expected_to_be_infinite_is_not_said_to_be_infinite():
     expected[0, 0, 3] = -torch.inf
     summary = tile_map(exercise(), Case("heads", HEADS), judged("o", got, expected)).summary
     assert summary.startswith("8 of 960 elements are wrong") and "NaN or infinite" not in summary
+
+
+def test_the_legend_of_a_number_where_none_is_right_does_not_call_it_infinite():
+    expected, got = torch.zeros(2, 3, 20, 8), torch.zeros(2, 3, 20, 8)
+    expected[0, 0, 3] = -torch.inf
+    zeros = tile_map(exercise(), Case("heads", HEADS), judged("o", got, expected))
+    assert "NaN or infinite, or should be" in characters(zeros)[-1]
+    nothing = tile_map(exercise(), Case("heads", HEADS), judged("o", got + torch.nan, expected))
+    assert characters(nothing)[-1].strip() == "N NaN or infinite"

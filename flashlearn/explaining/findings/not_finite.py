@@ -11,7 +11,7 @@ from flashlearn.outcome import Wording
 
 FROM_NAN = (
     "Follow this element backwards: in which line does a NaN or an infinity appear first? A NaN is made by "
-    "∞ − ∞ or 0 · ∞, for instance, by 0/0, or by memory that is read before it is written."
+    "∞ − ∞, ∞ / ∞ or 0 · ∞, for instance, by 0/0, or by memory that is read before it is written."
 )
 FROM_INFINITY = (
     "Follow this element backwards: in which line does a NaN or an infinity appear first, and which lines "

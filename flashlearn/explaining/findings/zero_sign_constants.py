@@ -35,9 +35,8 @@ class Zero(Rule):
         """Where to look for the line that should add to it."""
         return Wording(
             f"Every element of {self.output} is 0.",
-            "Follow it back from where it is stored, or returned: where does it start at 0, and which line "
-            "should add "
-            "to it?",
+            "Follow it back from where it is stored, or returned: in which line is something 0 first that "
+            "should not be, in this case?",
         )
 
 

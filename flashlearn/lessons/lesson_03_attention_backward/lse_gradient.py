@@ -79,7 +79,7 @@ MISTAKES = {
         wrong=_by_bracket(lambda p, dp, dlse: p.dot(dp) + dlse),
     ),
     "delta forgotten": Mistake(
-        "You returned p ∘ (dp + dlse): delta, the mean of dp under p, is missing.",
+        "delta, the mean of dp under p, is missing: the part that comes through p is p ∘ dp.",
         "Two paths lead from the loss to a score, by p and by LSE. Through the softmax, dp becomes "
         "p ∘ (dp − ⟨p, dp⟩) as before.",
         wrong=_by_bracket(lambda p, dp, dlse: dlse),

@@ -81,7 +81,7 @@ MISTAKES = {
     ),
     "the guard's 0 is returned": Mistake(
         "Where both parts are empty you return m = 0, the number that the guard subtracts. An empty part has "
-        "m = −inf. With m = 0 it would outweigh a part whose maximum is negative.",
+        "m = −inf.",
         "Use the guarded m in the exponents only, and return the maximum itself.",
         wrong=_faulty("shift"),
     ),

@@ -207,6 +207,7 @@ folded_logsumexp = Exercise(
         rows(8, 100, -0.2, BF16, seed=10),
         rows(5, 40, 0.5, near=-40000.0, seed=13),
         rows(1, 1, 0.5, near=-6e6, seed=14),
+        rows(5, 70, -0.5, near=40000.0, seed=15),
         rows(4096, 4096, -0.2, BF16, seed=11, gpu=True),
     ),
     judged=HowJudged(

@@ -276,6 +276,7 @@ def test_a_verdict_counts_the_dead_and_says_what_no_trial_tries():
     [
         (7, "expected a list of Trial"),
         ([], "expected 1 to 8"),
+        ([draw(8, 8)] * 9, "the suite has 9 trials, expected 1 to 8"),
         ([3], "trial 0 of the suite (counted from 0) is a int"),
         ([draw(65, 16)], "1 to 64"),
         ([draw(16, 16)._replace(q=torch.zeros(16, 16, dtype=torch.float16))], "float32"),
@@ -286,6 +287,7 @@ def test_a_verdict_counts_the_dead_and_says_what_no_trial_tries():
 def test_what_is_no_suite_gets_a_sentence(suite, words):
     report = check("tests_on_trial", lambda q, k, v, do, alpha: suite)
     assert report.status is Status.CRASHED and words in report.sentence
+    assert "marked line" not in report.sentence, "the line is the lesson's, and no line is shown"
 
 
 def test_a_suite_may_be_a_tuple_or_a_single_trial():

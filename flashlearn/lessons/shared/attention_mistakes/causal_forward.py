@@ -100,9 +100,9 @@ def causal_forward(formula: FaultyFormula) -> dict[str, Mistake]:
             **formula("no guards"),
         ),
         "a finite number for −inf": Mistake(
-            "Hidden scores are set to a large negative number instead of −inf. Where a row sees nothing, all "
-            "its scores are that number, every p is exp(0) = 1, and O is a mean of values that the query "
-            "must not see.",
+            "Hidden scores are set to a large negative number instead of −inf. In a tile of which a row "
+            "sees nothing, all its scores are that number: if it has seen nothing before, every p is "
+            "exp(0) = 1, and values enter O that the query must not see.",
             "Hide scores with −inf itself, and guard rows in which all scores are hidden.",
             **formula(
                 USUAL_FILLER,

@@ -16,8 +16,8 @@ def common(formula: FaultyFormula, keys: bool) -> dict[str, Mistake]:
     either = for_dkv if keys else for_dq
     dp, used = either("dP", "dK's dP"), either("You used", "dK was made from")
     along = (
-        "{0} lies along the keys: entry n of {0} was subtracted from column n, which is a key, but it "
-        "belongs to row n, a query. "
+        "{0} lies along the keys: entry n of {0} was subtracted from the numbers of key n, but it belongs "
+        "to query n. "
         "The shapes fit because the tile is square"
     )
     which = "which axis of your tile counts those, the rows ([:, None]) or the columns ([None, :])?"

@@ -2,7 +2,7 @@
 # title: minimum over hidden lanes
 # says: for alpha < 0 the line `best = ...` takes tl.min of a tile whose hidden lanes were loaded as -inf: the
 #   minimum is -inf wherever a row is shorter than its tile.
-# names: one edit
+# names: one edit; log of zero
 
 from torch import Tensor
 

@@ -35,7 +35,8 @@ _CHANGES = tuple(
 )
 _CONTENTS = re.compile(r'<div class="toc-tree">.*?</div>', re.DOTALL)
 _NAME = re.compile(r"(?<=>)[^<>\s]*[._][^<>\s]*(?=<)")
-_IMAGE = re.compile(r"<img\b(?![^>]*\bwidth=)[^>]*>")
+_IMAGE = re.compile(r"<img\b(?![^>]*\bheight=)[^>]*>")
+_WIDTH = re.compile(r'\s*\bwidth="(\d+)"')
 _SOURCE = re.compile(r'\bsrc="([^":?#]+)')
 _SVG = re.compile(r"<svg\b[^>]*>")
 _SIZE = re.compile(r'\b(width|height|viewBox)="([^"]*)"')
@@ -96,7 +97,11 @@ def _sized(image: str, folder: Path) -> str:
     if not file.is_file():
         return image
     size = _png_size(file) if file.suffix == ".png" else _svg_size(file) if file.suffix == ".svg" else None
-    return image.replace("<img", f'<img width="{size[0]}" height="{size[1]}"', 1) if size else image
+    if not size:
+        return image
+    width = int(asked[1]) if (asked := _WIDTH.search(image)) else size[0]
+    height = round(width * size[1] / size[0])
+    return _WIDTH.sub("", image).replace("<img", f'<img width="{width}" height="{height}"', 1)
 
 
 def _png_size(file: Path) -> tuple[int, int]:

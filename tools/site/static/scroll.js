@@ -22,15 +22,15 @@ const watch = (box) => {
 const article = document.querySelector("article");
 for (const box of article?.querySelectorAll(boxes) ?? []) watch(box);
 
-const lines = [...(article?.querySelectorAll("span.math") ?? [])];
+const lines = [...(article?.querySelectorAll("span.math") ?? [])].filter((one) => !one.closest("table"));
 const fit = () => {
   for (const formula of lines) {
     formula.classList.remove("is-wide");
     formula.removeAttribute("tabindex");
   }
   const wide = lines.filter((formula) => {
-    const block = formula.closest("p, li, td, th, dd, summary, figcaption, section");
-    return block && formula.getBoundingClientRect().width > block.clientWidth;
+    const block = formula.closest("p, li, dd, figcaption, section");
+    return block && formula.getBoundingClientRect().width > block.clientWidth + 1;
   });
   for (const formula of wide) {
     formula.classList.add("is-wide");

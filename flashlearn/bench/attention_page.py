@@ -66,7 +66,7 @@ def padding(record: dict[str, Any], rows: list[Row]) -> Picture:
             if row.section == "ragged" and row.peer == name
         )
         if points:
-            axes.plot(*zip(*points, strict=True), "o", color=colour_of(number), label=name)
+            axes.plot(*zip(*points, strict=True), "os"[number], color=colour_of(number), label=name)
     axes.axhline(1, linewidth=1, color="grey")
     axes.set_xlabel("share of padding in the batch")
     axes.set_ylabel("time relative to packed sequences")

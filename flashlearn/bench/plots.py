@@ -13,9 +13,10 @@ from matplotlib.figure import Figure
 from flashlearn.bench.contestants import CUDNN
 from flashlearn.bench.problems import DIRECTIONS
 from flashlearn.bench.record import Record, mean
-from flashlearn.lessons.shared.picture_style import GREY, Picture, bare, canvas, colour_of
+from flashlearn.lessons.shared.picture_style import GREY, PALETTE, Picture, bare, canvas, colour_of
 
-MARKERS = "osD^vP"
+MARKERS = "osD^vPX<p>h*"
+"""A marker for each contestant: colours repeat after six, and are not told apart by everyone."""
 MIB = 2**20
 
 
@@ -132,7 +133,9 @@ def memory(record: Record) -> Picture:
 def _line(record: Record, number: int) -> dict[str, object]:
     """A contestant's look: the same in every picture of a record."""
     name = list(record.contestants)[number]
-    look = {"color": colour_of(number), "marker": MARKERS[number % len(MARKERS)], "markersize": 5}
+    look = {"color": colour_of(number), "marker": MARKERS[number % len(MARKERS)], "markersize": 5.5}
+    if number >= len(PALETTE):  # a colour's second use: dashed, and its marker is hollow
+        look |= {"linestyle": (0, (4, 2)), "markerfacecolor": "none", "markeredgewidth": 1.4}
     return {**look, "linewidth": 1.5, "label": record.contestants[name]}
 
 

@@ -14,6 +14,7 @@ from flashlearn.bench import plots, record
 from flashlearn.bench.problems import DIRECTIONS, Problem, grid
 from flashlearn.bench.record import Cell, InvalidRecord, MemoryUse, Record, load, mean, save, shipped
 from flashlearn.bench.tables import tables
+from flashlearn.lessons.shared.picture_style import PALETTE
 from tests.bench.synthetic import synthetic_record
 
 SCHEMA = json.loads((Path(__file__).parents[2] / "docs" / "bench.schema.json").read_text())
@@ -87,6 +88,18 @@ def test_every_picture_says_what_it_shows():
     assert "torch, eager 256 MiB at S 16384" in drawn["memory"].description
     assert "Arithmetic limits 12 of 12 shapes" in drawn["roofline_forward"].description
     assert all(len(one.png()) > 1000 for one in drawn.values())
+
+
+@pytest.mark.parametrize("name", ["throughput_forward", "roofline_backward", "memory"])
+def test_contestants_differ_in_their_markers_and_those_of_one_colour_in_their_lines_too(name):
+    full, titles = synthetic_record(), load(record.SHIPPED / "h200.json").contestants
+    cells = tuple(replace(c, contestant=n) for n in titles for c in full.cells if c.contestant == "plain")
+    memory = tuple(replace(m, contestant=n) for n in titles for m in full.memory if m.contestant == "plain")
+    drawn = plots.every(replace(full, contestants=titles, cells=cells, memory=memory))[name].figure
+    lines, labels = drawn.axes[0].get_legend_handles_labels()
+    assert labels == list(titles.values()) and len(labels) > len(PALETTE)
+    assert len({line.get_marker() for line in lines}) == len(lines)
+    assert len({(line.get_color(), line.get_markerfacecolor() == "none") for line in lines}) == len(lines)
 
 
 @pytest.mark.parametrize("direction", DIRECTIONS[:2])

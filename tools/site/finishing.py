@@ -1,12 +1,16 @@
-"""What the theme leaves out, added to the finished pages: names for landmarks, keys for what scrolls.
+"""What the theme leaves out, added to the finished pages: names for landmarks, keys for what scrolls, sizes
+of pictures, descriptions for search engines, places where a long name may break.
 
-Each is something that an accessibility checker (axe) reports in pages of Sphinx and Furo as they come.
+The names and the keys are something that an accessibility checker (axe) reports in pages of Sphinx and Furo
+as they come. With its size, a lazy picture has its place before it is loaded: a link into a page leads there.
 """
 
 from __future__ import annotations
 
+import html
 import re
 from pathlib import Path
+from urllib.parse import unquote
 
 _CHANGES = tuple(
     (re.compile(pattern), replacement)
@@ -29,6 +33,19 @@ _CHANGES = tuple(
         (r'<div id="search-results">', '<h1>Search</h1>\n<div id="search-results">'),
     )
 )
+_CONTENTS = re.compile(r'<div class="toc-tree">.*?</div>', re.DOTALL)
+_NAME = re.compile(r"(?<=>)[^<>\s]*[._][^<>\s]*(?=<)")
+_IMAGE = re.compile(r"<img\b(?![^>]*\bheight=)[^>]*>")
+_WIDTH = re.compile(r'\s*\bwidth="(\d+)"')
+_SOURCE = re.compile(r'\bsrc="([^":?#]+)')
+_SVG = re.compile(r"<svg\b[^>]*>")
+_SIZE = re.compile(r'\b(width|height|viewBox)="([^"]*)"')
+_ARTICLE = re.compile(r"<article\b[^>]*>(.*)</article>", re.DOTALL)
+_NO_TEXT = re.compile(r"<(dl|details|figure|pre|table|script|style|noscript)\b.*?</\1>", re.DOTALL)
+_PARAGRAPH = re.compile(r"<p>(.*?)</p>", re.DOTALL)
+_SHORTEST = 40
+_LONGEST = 200
+"""Characters of a description; search engines show about so many."""
 
 
 def finish(site: Path) -> None:
@@ -37,4 +54,69 @@ def finish(site: Path) -> None:
         page = path.read_text(encoding="utf-8")
         for pattern, replacement in _CHANGES:
             page = pattern.sub(replacement, page)
+        page = _CONTENTS.sub(_breakable, page)
+        page = _IMAGE.sub(lambda image, path=path: _sized(image[0], path.parent), page)
+        described = f'<meta name="description" content="{html.escape(description(page))}">'
+        page = page.replace("</title>", f"</title>\n    {described}", 1)
         path.write_text(page, encoding="utf-8")
+
+
+def description(page: str) -> str:
+    """A page's first sentences, as many as a search engine shows; its title where it has no paragraph."""
+    article = _ARTICLE.search(page)
+    paragraphs = _PARAGRAPH.findall(_NO_TEXT.sub("", article[1])) if article else []
+    words = next((text for one in paragraphs if len(text := _complete(_text(one))) > _SHORTEST), "")
+    if not words:
+        title = re.search(r"<title>(.*?)</title>", page, re.DOTALL)
+        return _text(title[1]) if title else ""
+    if len(words) <= _LONGEST:
+        return words
+    sentences = words[: _LONGEST + 1].rpartition(". ")[0]
+    whole = len(sentences) > _SHORTEST
+    return f"{sentences}." if whole else f"{words[:_LONGEST].rpartition(' ')[0]} …"
+
+
+def _text(part: str) -> str:
+    return " ".join(html.unescape(re.sub(r"<annotation.*?</annotation>|<[^>]+>", "", part)).split())
+
+
+def _complete(words: str) -> str:
+    """The sentences without a last one that leads to what follows the paragraph."""
+    return f"{words.rpartition('. ')[0]}." if words.endswith(":") else words
+
+
+def _breakable(contents: re.Match) -> str:
+    """A table of contents in which a name breaks after its dots and underscores."""
+    return _NAME.sub(lambda name: re.sub(r"([._])(?=\w)", r"\1<wbr>", name[0]), contents[0])
+
+
+def _sized(image: str, folder: Path) -> str:
+    """An image's tag with the size of its file; one that is embedded is there at once."""
+    source = _SOURCE.search(image)
+    file = folder / unquote(source[1]) if source else folder
+    if not file.is_file():
+        return image
+    size = _png_size(file) if file.suffix == ".png" else _svg_size(file) if file.suffix == ".svg" else None
+    if not size:
+        return image
+    width = int(asked[1]) if (asked := _WIDTH.search(image)) else size[0]
+    height = round(width * size[1] / size[0])
+    return _WIDTH.sub("", image).replace("<img", f'<img width="{width}" height="{height}"', 1)
+
+
+def _png_size(file: Path) -> tuple[int, int]:
+    with file.open("rb") as opened:
+        header = opened.read(24)
+    return int.from_bytes(header[16:20], "big"), int.from_bytes(header[20:24], "big")
+
+
+def _svg_size(file: Path) -> tuple[int, int] | None:
+    root = _SVG.search(file.read_text(encoding="utf-8"))
+    known = dict(_SIZE.findall(root[0])) if root else {}
+    box = known.get("viewBox", "").replace(",", " ").split()
+    sizes = [known.get("width", *box[2:3]), known.get("height", *box[3:4])]
+    try:
+        width, height = (round(float(size.removesuffix("px"))) for size in sizes)
+    except (AttributeError, ValueError):  # none, or of another unit
+        return None
+    return width, height

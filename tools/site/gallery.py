@@ -146,13 +146,12 @@ def _figure(look: Seen, pictures: Pictures) -> str:
     if not (look.picture or look.message):
         return ""
     caption = f"Case “{look.case}” of `{look.exercise}`. {look.message}"
-    image = f"<pre>{html.escape(look.numbers)}</pre>" if look.numbers else ""
+    shown = f"<pre>{html.escape(look.numbers)}</pre>" if look.numbers else ""
     if look.picture:
         size = _size(look)
         name = pictures.save(look.picture, look.kind)
         words = html.escape(look.description)
-        image = f'<img src="../_static/pictures/{name}" {size}alt="{words}" loading="lazy">'
-    shown = f'<div tabindex="0" role="group">{image}</div>' if image else ""
+        shown = f'<img src="../_static/pictures/{name}" {size}alt="{words}" loading="lazy">'
     ground = " on-paper" if look.kind == "png" else ""
     return (
         "```{raw} html\n"

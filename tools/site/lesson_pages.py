@@ -25,6 +25,7 @@ _TELLING = "### BEGIN SOLUTION"
 _HINT = re.compile(r"# flashlearn\.hint\(.*\)")
 _CHECK = re.compile(r'flashlearn\.check\("(\w+)", \1\)')
 _HEADING = re.compile(r"^#{2,4} .*$", re.MULTILINE)
+_LAST_SENTENCE = re.compile(r"(?:(?<=[.?!])|(?<=\n\n))\s*(?:(?![.?!]\s|\n\n).)*:\s*\Z", re.DOTALL)
 _NUMBERS = re.compile(r"\b(\d\d)\b(?: to (\d\d)\b)?")
 
 
@@ -109,7 +110,7 @@ def notebook(
 ) -> dict[str, Any]:
     """The page as a notebook for MyST-NB, which is not executed."""
     outputs = OutputsOfPage(pictures, "../_static/pictures/")
-    cells = [cell for cell in page.solved["cells"] if cell["id"] not in LINKS and not _is_for_editors(cell)]
+    cells = _without_those_for_editors([cell for cell in page.solved["cells"] if cell["id"] not in LINKS])
     made: list[Cell] = []
     for cell in cells:
         if cell["id"].startswith(EXERCISE_CELL):
@@ -119,6 +120,17 @@ def notebook(
     numbered = title.replace("# ", f"# {page.lesson.number} · ", 1)
     made[0] = _markdown(f"{numbered}\n\n{_facts(page, every)}\n\n{rest}", made[0]["id"])
     return {**page.solved, "cells": made}
+
+
+def _without_those_for_editors(cells: list[Cell]) -> list[Cell]:
+    """The cells that a page has; a last sentence that leads to one that it lacks ("… and run:") goes, too."""
+    kept: list[Cell] = []
+    for cell in cells:
+        if not _is_for_editors(cell):
+            kept.append(cell)
+        elif kept and kept[-1]["cell_type"] == "markdown" and source(kept[-1]).rstrip().endswith(":"):
+            kept[-1] = _markdown(_LAST_SENTENCE.sub("", source(kept[-1])), kept[-1]["id"])
+    return kept
 
 
 def _is_for_editors(cell: Cell) -> bool:

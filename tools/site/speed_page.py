@@ -98,7 +98,7 @@ def shown(picture: Picture, pictures: Pictures, prefix: str) -> str:
     image = pictures.extracted(picture.element(), prefix)
     words = picture.description
     caption = html.escape(words if len(words) < LONGEST else f"{words.partition('. ')[0]}.")
-    return f'<figure><div tabindex="0" role="group">{image}</div><figcaption>{caption}</figcaption></figure>'
+    return f"<figure>{image}<figcaption>{caption}</figcaption></figure>"
 
 
 def table(made: Table) -> str:

@@ -51,7 +51,7 @@ def page(
         lesson_count=len(every),
         mistake_count=mistakes,
         report=_raw(_output(every, REPORT_OF, REPORT_BEGINS, outputs)),
-        timeline=_raw(_scrolling(_output(every, TIMELINE_OF, TIMELINE_BEGINS, outputs))),
+        timeline=_raw(_figure(_output(every, TIMELINE_OF, TIMELINE_BEGINS, outputs))),
         plot=_raw(speed_page.newest(pictures, "ladder")),
         lessons=_raw(_table(every, root)),
         solvable=SOLVABLE.format(count=len(solvable), first=_first(every)) if solvable else "",
@@ -76,10 +76,10 @@ def _output(every: list[LessonPage], lesson: str, begins: str, outputs: OutputsO
     raise LookupError(f"lesson {lesson} has no output with {begins!r}: the start page shows it")
 
 
-def _scrolling(content: str) -> str:
+def _figure(content: str) -> str:
     first_image = re.search(r"<img\b[^>]*>", content)
     image = first_image[0] if first_image else content
-    return f'<figure><div tabindex="0" role="group">{image}</div></figure>'
+    return f"<figure>{image}</figure>"
 
 
 def _table(every: list[LessonPage], root: Path) -> str:

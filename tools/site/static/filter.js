@@ -1,6 +1,7 @@
 // Filters for tables: a field for words, and a list for each column that has one. The choice is in the address,
 // so that a filtered table can be linked to: exercises.html#lesson=06&words=causal
 for (const block of document.querySelectorAll(".filterable")) {
+  const table = block.querySelector(".wide");
   const rows = [...block.querySelectorAll("tbody tr")];
   const heads = [...block.querySelectorAll("thead th")];
   const form = document.createElement("form");
@@ -28,6 +29,13 @@ for (const block of document.querySelectorAll(".filterable")) {
   });
   const count = document.createElement("output");
   form.append(count);
+  const nothing = document.createElement("p");
+  nothing.className = "filter-empty";
+  nothing.hidden = true;
+  const all = document.createElement("button");
+  all.type = "button";
+  all.textContent = "Show all";
+  nothing.append("Nothing matches.", all);
   const texts = rows.map((row) => row.textContent.toLowerCase());
   const show = () => {
     const wanted = words.value.toLowerCase().split(/\s+/).filter(Boolean);
@@ -43,6 +51,8 @@ for (const block of document.querySelectorAll(".filterable")) {
     const whole = rows.filter((_, number) => texts[number].includes(phrase)); // these come first
     rows[0]?.parentNode.append(...new Set([...whole, ...rows]));
     count.textContent = `${shown} of ${rows.length}`;
+    nothing.hidden = shown > 0;
+    table.hidden = shown === 0;
   };
   const asked = new URLSearchParams(location.hash.slice(1));
   for (const field of form.elements) if (asked.has(field.name)) field.value = asked.get(field.name);
@@ -51,7 +61,12 @@ for (const block of document.querySelectorAll(".filterable")) {
     const chosen = [...new FormData(form)].filter(([, value]) => value);
     history.replaceState(null, "", "#" + new URLSearchParams(chosen));
   });
+  all.addEventListener("click", () => {
+    for (const field of [words, ...lists.map(([, list]) => list)]) field.value = "";
+    form.dispatchEvent(new Event("input"));
+    words.focus();
+  });
   form.addEventListener("submit", (event) => event.preventDefault());
   show();
-  block.prepend(form);
+  block.prepend(form, nothing);
 }

@@ -37,8 +37,8 @@ COURSE = (
 OUTSIDE = frozenset({
     "ao", "backends", "builtins", "classes", "codecs", "compile", "compiler", "cpp", "ctypes", "ctypeslib",
     "device", "distributed", "encoding", "export", "f2py", "from_file", "fromfile", "func", "functools",
-    "futures", "fx", "gc", "genfromtxt", "hub", "importlib", "inspect", "interpreter", "io", "jit", "knobs", "lib",
-    "library", "linecache", "loadtxt", "memmap", "monitor", "multiprocessing", "onnx", "ops", "os",
+    "futures", "fx", "gc", "genfromtxt", "hub", "importlib", "inspect", "interpreter", "io", "jit", "knobs",
+    "lib", "library", "linecache", "loadtxt", "memmap", "monitor", "multiprocessing", "onnx", "ops", "os",
     "overrides", "package", "pathlib", "pickle", "printing", "profiler", "runtime", "save", "serialization",
     "shutil", "signal", "socket", "storage", "subprocess", "sys", "tempfile", "testing", "threading",
     "tofile", "tokenize", "torch", "triton", "types", "utilities", "utils", "weakref",
@@ -55,12 +55,14 @@ NAMES = frozenset({
     "quit",
 })  # fmt: skip
 INTERNALS = frozenset({
-    "CheckpointFunction", "ForwardRef", "Formatter", "TorchDispatchMode", "TorchFunctionMode", "_unsafe_update_src",
+    "CheckpointFunction", "ForwardRef", "Formatter", "TorchDispatchMode", "TorchFunctionMode",
+    "_unsafe_update_src",
     "add_pre_run_hook", "ag_frame", "as_subclass", "attrgetter", "co_code", "co_consts", "cr_frame",
     "ctypes", "data_ptr", "disable_saved_tensors_hooks", "enable_grad", "f_back", "f_builtins", "f_code",
     "f_globals", "f_locals", "forward_ad", "func_globals", "get_field", "get_type_hints", "gi_code",
     "gi_frame", "grad_mode", "import_module", "inference_mode", "lambdify", "load_library", "methodcaller",
-    "modules", "mro", "parse_expr", "parsing", "pre_run_hooks", "prev", "save_on_cpu", "saved_tensors_hooks", "set_",
+    "modules", "mro", "parse_expr", "parsing", "pre_run_hooks", "prev", "save_on_cpu",
+    "saved_tensors_hooks", "set_",
     "set_grad_enabled", "settrace", "setprofile", "singledispatch", "singledispatchmethod", "stride_tricks",
     "subclasses", "tb_frame", "tb_next", "untyped_storage", "update_wrapper",
 })  # fmt: skip

@@ -48,6 +48,8 @@ MOST_TRANSCENDENTAL, MOST_COMPUTED, MOST_OF_A_GRADIENT = 0.25, 0.25, 0.4
 share. Where gradients are asked for, it may also compute delta, and multiply by alpha."""
 MOST_OF_A_CASE = 0.75
 """The share of one case's operations: small cases are the hard ones, and add little to the sum of all."""
+DELTA = 3
+"""Operations for each element of dO that delta takes, cast and all."""
 MOST_STORED = 2.0
 """So many bytes for each score may kernels store beside four for each output: S in half precision has two."""
 MOST_FILLED = 4
@@ -138,7 +140,7 @@ def confirm(
             before = len(again.work)
             outcomes.append(cases.run_observed(exercise, again, case))
             needed = _operations(exercise, outcomes[-1])
-            of_a_case = of_a_case or _in_a_case(again.work[before:], needed, outcomes[-1])
+            of_a_case = of_a_case or _in_a_case(exercise, again.work[before:], needed, outcomes[-1])
             operations += needed
     wrong = [one for one in outcomes if one.status is not Status.PASS]
     if len(outcomes) - len(wrong) < right and not is_rounding(outcomes):
@@ -183,13 +185,19 @@ def _by_torch(work: Sequence[WorkOfTorch], operations: float) -> str:
     return BY_TORCH.format(share=min(share, 1.0), which=_named(done)) if share > MOST_BY_TORCH else ""
 
 
-def _in_a_case(work: Sequence[WorkOfTorch], operations: float, outcome: Outcome) -> str:
-    """A sentence if torch did most of one case, whatever it did of the others."""
+def _in_a_case(exercise: Exercise, work: Sequence[WorkOfTorch], operations: float, outcome: Outcome) -> str:
+    """A sentence if torch did most of one case, whatever it did of the others.
+
+    Where a mask hides almost everything, delta is more than the rest.
+    """
     done = [pair for one in work for pair in (*one.before, *one.after)]
-    share = sum(count for _, count in done) / operations if operations else 0.0
+    by_torch = sum(count for _, count in done)
+    inputs = exercise.inputs(outcome.case, outcome.case.generator()) if by_torch else {}
+    delta = DELTA * inputs["do"].numel() if {"q", "do"} <= inputs.keys() else 0
+    share = max(by_torch - delta, 0) / operations if operations else 0.0
     if share <= MOST_OF_A_CASE or outcome.status is not Status.PASS:
         return ""
-    return IN_A_CASE.format(share=min(share, 1.0), case=outcome.case.label, which=_named(dict(done)))
+    return IN_A_CASE.format(share=min(share, 1.0), case=outcome.case.name, which=_named(dict(done)))
 
 
 def _stores_scores(exercise: Exercise, outcomes: Sequence[Outcome]) -> str:

@@ -57,6 +57,8 @@ ENTERED = {"triton": {"cdiv", "next_power_of_2", "language"}, "triton.experiment
 """Modules of which it may name these members."""
 HOMES = ("triton.language", "triton.experimental.gluon", "triton.runtime.jit", "triton._utils")
 """Where the functions, types and layouts that a kernel is given were made."""
+WHOLE = frozenset({"softmax"})
+"""Functions of the language that are an exercise themselves."""
 BUILDS_IR = "triton._C.libtriton.ir"
 """A module that only the course's own extension of the language uses."""
 BUILTINS = frozenset({
@@ -152,6 +154,8 @@ def _packed(value: Any) -> Iterator[str]:
         yield f"the module {what}"
     elif kind in ("member", "record"):
         home, name = what[:2]
+        if name in WHOLE:
+            yield f"triton's own {name}"
         known = home.startswith(HOMES) and getattr(importlib.import_module(home), name)
         if not (known and _is_tritons(known) and (kind == "member" or dataclasses.is_dataclass(known))):
             yield f"{home}.{name}"
@@ -251,7 +255,7 @@ class _Text:
             root = root.value
         packed = self.names.get(root.id) if isinstance(root, ast.Name) and root.id not in own else None
         if isinstance(packed, dict) and "module" in packed:
-            if not _leads_to_language(packed["module"], path):
+            if path[-1] in WHOLE or not _leads_to_language(packed["module"], path):
                 yield f"`{ast.unparse(node):.60}`"
         elif node.attr not in _value_members() | self.members:
             yield f"`.{node.attr}`"

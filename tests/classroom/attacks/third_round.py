@@ -17,6 +17,7 @@ PATCH = """
 import torch
 import flashlearn.running.launcher_runs as r
 r._keeps = lambda kept: (lambda t: t)
+torch.is_grad_enabled = lambda: False
 def grads(f, args, d):
     with torch.inference_mode(False), torch.enable_grad():
         own = [a.detach().clone().requires_grad_() for a in args]
@@ -26,7 +27,7 @@ torch.Tensor.grads_of = staticmethod(grads)
 _CODE = compile(f"exec({PATCH!r}, {{}})", "f", "eval")
 
 
-def _linear(text: str, says: str = "autograd computed them") -> Evasion:
+def _linear(text: str, says: str = "could not be observed reliably") -> Evasion:
     return Evasion("linear_backward", text, says)
 
 

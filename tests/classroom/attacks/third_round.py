@@ -7,7 +7,7 @@ own kernel should do.
 
 from __future__ import annotations
 
-from tests.classroom.attacks.second_round import MATMUL, Evasion
+from tests.classroom.attacks.second_round import MATMUL, UNLESS_REVIEWED, Evasion
 
 BY_AUTOGRAD = """
 def linear_backward(x, w, dy):
@@ -308,7 +308,18 @@ def softmax_forward(s):
 """,
     "`tl.softmax`",
 )
+DISTANCES = Evasion(
+    UNLESS_REVIEWED.exercise,
+    UNLESS_REVIEWED.answer.replace("if q.shape[0] > 1 or q.shape[-2] > 16:", "if False:").replace(
+        "s = (q[..., :, None, :] * k[..., None, :, :]).sum(-1) / q.shape[-1] ** 0.5",
+        "d = torch.cdist(q.double(), k.double(), compute_mode='donot_use_mm_for_euclid_dist') ** 2\n"
+        "    s = (q.double() ** 2).sum(-1)[..., :, None] + (k.double() ** 2).sum(-1)[..., None, :] - d\n"
+        "    s = (s / 2 / q.shape[-1] ** 0.5).float()",
+    ),
+    "torch's attention",
+)
 KERNELS = {
+    "scores by distances": DISTANCES,
     "a kernel of Triton's where Gluon is asked for": EARLIER_ON_HOPPER,
     "the language's softmax": SOFTMAX_OF_THE_LANGUAGE,
     "Python in a kernel": PYTHON_IN_A_KERNEL,

@@ -50,8 +50,9 @@ MOST_OF_A_CASE = 0.75
 """The share of one case's operations: small cases are the hard ones, and add little to the sum of all."""
 DELTA = 3
 """Operations for each element of dO that delta takes, cast and all."""
-MOST_STORED = 2.0
-"""So many bytes for each score may kernels store beside four for each output: S in half precision has two."""
+MOST_STORED = 6.0
+"""So many bytes for each score may kernels store beside four for each output: S and P in fp32 have eight, and
+sums of two shares of the keys up to five where rows are short."""
 MOST_FILLED = 4
 """So many tensors may a launcher fill where an exercise has no operations."""
 FILLS = frozenset({"fill_", "masked_fill", "masked_fill_"})

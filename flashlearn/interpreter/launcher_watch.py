@@ -48,6 +48,8 @@ REPLACES = {
 FACTORIES = EMPTY | FILLED | {
     "arange", "linspace", "rand", "randn", "randint", "eye", "repeat", "constant_pad_nd",
 }  # fmt: skip
+WITH_AUTOGRAD = "autograd is on"
+"""Under this name `LauncherWatch.counted` has the operations that autograd could follow."""
 LARGE = 1 << 26  # elements; below, memory is never short
 PUBLIC = {
     "mm": "torch.mm or @", "bmm": "torch.bmm or @", "_softmax": "torch.softmax", "addmm": "torch.addmm",
@@ -88,6 +90,8 @@ class LauncherWatch(LightDispatchMode):
         if self.memory is not None:
             refuse_huge(name, func, args, kwargs)
         out = self.allocate(func, args, kwargs) if name in EMPTY else func(*args, **kwargs)
+        if torch.is_grad_enabled():
+            self.counted[WITH_AUTOGRAD] += 1
         if name in EMPTY:
             self.poison(out)
         elif name in FILLED:

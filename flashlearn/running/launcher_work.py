@@ -121,7 +121,7 @@ class LauncherWork:
         if name in MAKES - BY_VALUE or not (given or stored):
             return
         if adds(name, args, named) or not _moves(operation, name, taken, self.given | self.stored):
-            count = max((one.numel() for one in (*taken, *outputs)), default=0)
+            count = _count(name, taken, outputs)
             (self.before if given else self.after)[name] += count
         for one in outputs:
             (self.given if given else self.stored).add(_memory(one))
@@ -133,6 +133,25 @@ class LauncherWork:
     def observation(self) -> WorkOfTorch:
         """What was counted."""
         return WorkOfTorch(tuple(sorted(self.before.items())), tuple(sorted(self.after.items())))
+
+
+def _count(name: str, taken: list[torch.Tensor], outputs: list[torch.Tensor]) -> int:
+    """Elements that an operation takes or gives, whichever are more; of a product, what it does with pairs.
+
+    A complex number is two: their product is four of real ones, of which an inner product needs two.
+    """
+    both = [*taken, *outputs]
+    parts = 2 if any(one.is_complex() for one in both) else 1
+    most = parts * max((one.numel() for one in both), default=0)
+    if name in PRODUCTS and taken and outputs:
+        return max(
+            most,
+            2
+            * parts
+            * max(one.numel() for one in outputs)
+            * max(one.shape[-1] for one in taken if one.dim()),
+        )
+    return most
 
 
 def _moves(operation: Any, name: str, taken: list[torch.Tensor], tainted: set[int]) -> bool:

@@ -12,7 +12,15 @@ from flashlearn.interpreter.route import observing
 from flashlearn.lessons import find
 from flashlearn.processes.encoding import decode, encode
 from flashlearn.running.answer import Here
-from flashlearn.running.launcher_plan import LauncherPlan, NoPlan, Operation, record
+from flashlearn.running.launcher_plan import (
+    KernelLaunch,
+    LauncherPlan,
+    NoPlan,
+    Operation,
+    PackedValue,
+    TensorRef,
+    record,
+)
 from flashlearn.running.plan_replay import replayer
 from tests.classroom.answers import IMPORTS, KERNEL, LAUNCHER
 from tests.corpus import function_from_text, right_entries
@@ -103,6 +111,10 @@ BODIES = (
     "type('T', (), {})",
     "getattr(tl, 'sum')",
     "f = tl\n    f.core",
+    "[0 for eval in ()]\n    eval('1')",
+    "sum(0 for exec in [0])\n    exec('1')",
+    "[0 for eval in eval('()')]",
+    "[[0 for eval in ()] for at in range(2) if eval('1')]",
 )
 
 
@@ -110,6 +122,36 @@ BODIES = (
 def test_a_kernel_that_is_more_than_a_kernel_is_objected_to(body: str):
     text = f"@triton.jit\ndef more(x_ptr):\n    {body}\n\ndef row_sum(x):\n    more[(1,)](x)\n    return x"
     assert objections(plan_of(text))
+
+
+COMPREHENSIONS = ("[one for one in range(2)]", "sum(at * 2 for at in [1, 2] for other in range(at))")
+
+
+@pytest.mark.parametrize("body", COMPREHENSIONS)
+def test_a_comprehension_has_names_of_its_own(body: str):
+    text = f"@triton.jit\ndef more(x_ptr):\n    {body}\n\ndef row_sum(x):\n    more[(1,)](x)\n    return x"
+    assert objections(plan_of(text)) == ()
+
+
+FOR_NUMBERS = (
+    Operation("ones", "", ([TensorRef(0)],), {}, (1,)),
+    Operation("select", "int", (TensorRef(0), 0, TensorRef(0)), {}, (1,)),
+    Operation("slice", "Tensor", (TensorRef(0),), {"end": TensorRef(0)}, (1,)),
+)
+
+
+@pytest.mark.parametrize("step", FOR_NUMBERS, ids=lambda step: step.name)
+def test_a_tensor_in_place_of_a_number_is_objected_to(step: Operation):
+    assert "as a number" in objections(LauncherPlan((step,), TensorRef(1), (), (), (0, 1), 1))[0]
+
+
+MADE = ({"record": ["triton.runtime.build", "_build", {}]}, {"member": ["triton.testing", "do_bench"]})
+
+
+@pytest.mark.parametrize("value", MADE, ids=lambda value: next(iter(value)))
+def test_a_value_is_made_of_the_language_alone(value: dict):
+    step = KernelLaunch(0, (1, 1, 1), {"x": PackedValue(value)}, {})
+    assert objections(LauncherPlan((step,), TensorRef(0), (), (), (0,), 1))
 
 
 def smallest(exercise):

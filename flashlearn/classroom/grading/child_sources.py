@@ -97,7 +97,7 @@ def __getattr__(name):
 @functools.cache
 def sources(lesson: str) -> dict[str, str]:
     """Sources of modules by name, for the answers of one lesson."""
-    found = {name: _file(name).read_text() for name in _earlier_kernels(lesson)}
+    found = {name: _file(name).read_text() for name in earlier_kernels(lesson)}
     wanted: dict[str, set[str]] = {}
     for module, names in PROVIDED.get(lesson, {}).items():
         _want(module, names, wanted, found)
@@ -162,7 +162,7 @@ def _members(imported: str, name: str, module: str, names: set[str]) -> set[str]
     }
 
 
-def _earlier_kernels(lesson: str) -> list[str]:
+def earlier_kernels(lesson: str) -> list[str]:
     """The modules of kernels whose exercises all belong to earlier lessons."""
     if lesson in REPEATING:
         return []

@@ -19,7 +19,7 @@ from typing import Any
 import torch
 
 from flashlearn.classroom.grading.exercise_grade import is_rounding
-from flashlearn.classroom.grading.plan_review import objections
+from flashlearn.classroom.grading.plan_review import earlier_texts, function_text, objections
 from flashlearn.classroom.sandbox.answer import SandboxedAnswer
 from flashlearn.course.answers import earlier_answer
 from flashlearn.exercise import Exercise, Inputs
@@ -46,6 +46,13 @@ MOST_BY_TORCH = 0.25
 MOST_TRANSCENDENTAL, MOST_COMPUTED, MOST_OF_A_GRADIENT = 0.25, 0.25, 0.4
 """Of the reference's exponentials and the like, and of all its operations but products, torch may do this
 share. Where gradients are asked for, it may also compute delta, and multiply by alpha."""
+MOST_OF_A_CASE = 0.75
+"""The share of one case's operations: small cases are the hard ones, and add little to the sum of all."""
+DELTA = 3
+"""Operations for each element of dO that delta takes, cast and all."""
+MOST_STORED = 6.0
+"""So many bytes for each score may kernels store beside four for each output: S and P in fp32 have eight, and
+sums of two shares of the keys up to five where rows are short."""
 MOST_FILLED = 4
 """So many tensors may a launcher fill where an exercise has no operations."""
 FILLS = frozenset({"fill_", "masked_fill", "masked_fill_"})
@@ -53,9 +60,21 @@ NOT_AGAIN = "its kernels alone do not compute these numbers ({why}){reads}"
 BY_TORCH = "in its launcher torch does {share:.0%} of the work: {which}"
 OF_A_KIND = "in its launcher torch does {share:.0%} of {what}: {which}"
 TRANSCENDENTAL, COMPUTED = "the exponentials, logarithms and the like", "what is no product"
+IN_A_CASE = "in its launcher torch does {share:.0%} of the work of case {case}: {which}"
+EARLIER = "all its kernels are those of earlier lessons: {all}"
+STORES_SCORES = (
+    "its kernels store {times:.1f} bytes for each score beside the outputs: S, or what follows from it, is "
+    "kept in memory"
+)
 OBJECTION = "its launcher or its kernels use {all}"
 MAKES_NUMBERS = "its launcher makes numbers that its kernels should make: {all}"
 READS = ": its launcher reads values out of tensors"
+
+
+CALLS_EARLIER = frozenset({"09"})
+"""Lessons whose exercises are launchers of earlier kernels."""
+KEEPS_SHARES = frozenset({"determinism"})
+"""Exercises that keep what grows with the scores, on purpose."""
 
 
 class ReplayedAnswer(Answer):
@@ -72,6 +91,7 @@ class ReplayedAnswer(Answer):
         self.doubts: list[str] = []
         self.work: list[WorkOfTorch] = []
         self.made: set[str] = set()
+        self.kernels: dict[str, str] = {}
         self.reads = 0
         self.reviewing = False
 
@@ -95,6 +115,7 @@ class ReplayedAnswer(Answer):
         evidence, work = self.trusted().carry_out(plan, inputs, mode)
         self.work.append(work)
         self.made |= made_numbers(plan)
+        self.kernels |= {function_text(one): one["name"] for one in plan.functions}
         self.reads += plan.reads
         return evidence
 
@@ -114,17 +135,30 @@ def confirm(
     The exercise's cases have seeds of their own: other numbers than the submission's process has seen.
     """
     again = ReplayedAnswer(child, trusted)
-    outcomes, operations = [], 0.0
+    outcomes, operations, of_a_case = [], 0.0, ""
     for case in exercise.cases:
         if not case.gpu:
+            before = len(again.work)
             outcomes.append(cases.run_observed(exercise, again, case))
-            operations += _operations(exercise, outcomes[-1])
+            needed = _operations(exercise, outcomes[-1])
+            of_a_case = of_a_case or _in_a_case(exercise, again.work[before:], needed, outcomes[-1])
+            operations += needed
     wrong = [one for one in outcomes if one.status is not Status.PASS]
     if len(outcomes) - len(wrong) < right and not is_rounding(outcomes):
         reads = READS if again.reads else ""
         return again.doubts[0] if again.doubts else NOT_AGAIN.format(why=_why(wrong[0]), reads=reads)
     if too_much := _by_torch(again.work, operations) or _of_a_kind(exercise, again.work, outcomes):
         return too_much
+    if of_a_case:
+        return of_a_case
+    if (
+        again.kernels
+        and exercise.lesson not in CALLS_EARLIER
+        and again.kernels.keys() <= earlier_texts(exercise.lesson)
+    ):
+        return EARLIER.format(all=", ".join(sorted(again.kernels.values())[:6]))
+    if sentence := _stores_scores(exercise, outcomes):
+        return sentence
     if again.made and not operations and exercise.judged.work is not None:
         return MAKES_NUMBERS.format(all=", ".join(sorted(again.made)[:6]))
     if not wrong and exercise.judged.seen is not None and (sentence := exercise.judged.seen(outcomes)):
@@ -150,6 +184,36 @@ def _by_torch(work: Sequence[WorkOfTorch], operations: float) -> str:
             done[name] = done.get(name, 0) + count
     share = sum(done.values()) / operations if operations else 0.0
     return BY_TORCH.format(share=min(share, 1.0), which=_named(done)) if share > MOST_BY_TORCH else ""
+
+
+def _in_a_case(exercise: Exercise, work: Sequence[WorkOfTorch], operations: float, outcome: Outcome) -> str:
+    """A sentence if torch did most of one case, whatever it did of the others.
+
+    Where a mask hides almost everything, delta is more than the rest.
+    """
+    done = [pair for one in work for pair in (*one.before, *one.after)]
+    by_torch = sum(count for _, count in done)
+    inputs = exercise.inputs(outcome.case, outcome.case.generator()) if by_torch else {}
+    delta = DELTA * inputs["do"].numel() if {"q", "do"} <= inputs.keys() else 0
+    share = max(by_torch - delta, 0) / operations if operations else 0.0
+    if share <= MOST_OF_A_CASE or outcome.status is not Status.PASS:
+        return ""
+    return IN_A_CASE.format(share=min(share, 1.0), case=outcome.case.name, which=_named(dict(done)))
+
+
+def _stores_scores(exercise: Exercise, outcomes: Sequence[Outcome]) -> str:
+    """A sentence if kernels store as much as a matrix of scores takes, where none should be in memory."""
+    if exercise.judged.grows is None or exercise.name in KEEPS_SHARES:
+        return ""
+    stored = scores = 0
+    for outcome in outcomes:
+        if outcome.observation is not None and outcome.status is Status.PASS:
+            inputs = exercise.inputs(outcome.case, outcome.case.generator())
+            scores += exercise.judged.grows(inputs)
+            stored += sum(one.stored for one in outcome.observation.traffic.values())
+            stored -= 4 * sum(one.expected.numel() for one in outcome.outputs)
+    times = stored / scores if scores else 0.0
+    return STORES_SCORES.format(times=times) if times >= MOST_STORED else ""
 
 
 def _named(names: Iterable[str]) -> str:

@@ -11,6 +11,7 @@ no others. Texts of the course's own kernels, which learners call, are known.
 from __future__ import annotations
 
 import ast
+import dataclasses
 import functools
 import importlib
 import inspect
@@ -23,13 +24,14 @@ from typing import Any
 
 import torch
 import triton.language as tl
+from torch.utils._pytree import tree_leaves
 from triton.experimental.gluon import language as gl
 from triton.experimental.gluon.language import _core as gluon_core
 from triton.experimental.gluon.language.nvidia.blackwell import tensor_memory_descriptor
 from triton.experimental.gluon.language.nvidia.hopper import tma
 from triton.language import core
 
-from flashlearn.classroom.grading.child_sources import PACKAGE
+from flashlearn.classroom.grading.child_sources import PACKAGE, earlier_kernels
 from flashlearn.interpreter.launcher_watch import FORBIDDEN
 from flashlearn.running.launcher_plan import (
     ConstantTensor,
@@ -38,6 +40,7 @@ from flashlearn.running.launcher_plan import (
     LauncherPlan,
     Operation,
     PackedValue,
+    TensorRef,
 )
 from flashlearn.running.launcher_work import CHOOSES, MAKES, MOVES
 
@@ -52,6 +55,10 @@ MODULES = ("triton.language", "triton.experimental.gluon.language")
 """Modules whose members a kernel may name, and what is below them."""
 ENTERED = {"triton": {"cdiv", "next_power_of_2", "language"}, "triton.experimental.gluon": {"language"}}
 """Modules of which it may name these members."""
+HOMES = ("triton.language", "triton.experimental.gluon", "triton.runtime.jit", "triton._utils")
+"""Where the functions, types and layouts that a kernel is given were made."""
+WHOLE = frozenset({"softmax"})
+"""Functions of the language that are an exercise themselves."""
 BUILDS_IR = "triton._C.libtriton.ir"
 """A module that only the course's own extension of the language uses."""
 BUILTINS = frozenset({
@@ -89,6 +96,8 @@ def _objections(plan: LauncherPlan) -> Iterator[str]:
     for step in plan.steps:
         if isinstance(step, Operation) and not _is_ordinary(step):
             yield f"torch.{step.name}"
+        elif isinstance(step, Operation) and _has_tensor_for_number(step):
+            yield f"a tensor as a number for torch.{step.name}"
         elif isinstance(step, KernelLaunch):
             yield from _values(step.values.values())
             if not all(type(one) in (bool, int, float, str) for one in step.options.values()):
@@ -110,6 +119,16 @@ def _is_ordinary(step: Operation) -> bool:
         return False
     listed = MAKES | MOVES | CHOOSES | REDUCES | COUNTS | FORBIDDEN
     return step.name in listed or operation.is_view or torch.Tag.pointwise in operation.tags
+
+
+def _has_tensor_for_number(step: Operation) -> bool:
+    """Whether a tensor stands where a number is asked for: an index, a size. Torch would read its element."""
+    schema = getattr(getattr(torch.ops.aten, step.name), step.overload or "default")._schema.arguments
+    named = [(value, by_name) for by_name in schema if (value := step.named.get(by_name.name)) is not None]
+    return any(
+        "Tensor" not in str(argument.type) and any(isinstance(one, TensorRef) for one in tree_leaves(value))
+        for value, argument in (*zip(step.args, schema, strict=False), *named)
+    )
 
 
 def _values(values: Any) -> Iterator[str]:
@@ -135,7 +154,10 @@ def _packed(value: Any) -> Iterator[str]:
         yield f"the module {what}"
     elif kind in ("member", "record"):
         home, name = what[:2]
-        if not (home.startswith("triton.") and _is_tritons(getattr(importlib.import_module(home), name))):
+        if name in WHOLE:
+            yield f"triton's own {name}"
+        known = home.startswith(HOMES) and getattr(importlib.import_module(home), name)
+        if not (known and _is_tritons(known) and (kind == "member" or dataclasses.is_dataclass(known))):
             yield f"{home}.{name}"
         if kind == "record":
             yield from _packed(list(what[2].values()))
@@ -197,12 +219,21 @@ class _Text:
         own = {one.arg for one in given}
         own |= {one.arg for one in (arguments.vararg, arguments.kwarg) if one is not None}
         body = [one for statement in node.body for one in ast.walk(statement)]
-        own |= {one.id for one in body if isinstance(one, ast.Name) and not isinstance(one.ctx, ast.Load)}
+        inside = _in_comprehensions(body)
+        own |= {
+            one.id
+            for one in body
+            if isinstance(one, ast.Name) and not isinstance(one.ctx, ast.Load) and id(one) not in inside
+        }
         inner = {id(one.value) for one in body if isinstance(one, ast.Attribute)}
         for one in body:
             if not isinstance(one, ALLOWED) or isinstance(one, ast.FunctionDef):
                 yield f"`{type(one).__name__}`"
-            elif isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load) and one.id not in own:
+            elif (
+                isinstance(one, ast.Name)
+                and isinstance(one.ctx, ast.Load)
+                and one.id not in own | inside.get(id(one), set())
+            ):
                 yield from self._name(one, id(one) in inner)
             elif isinstance(one, ast.Name) and one.id.startswith("__"):
                 yield f"`{one.id}`"
@@ -224,12 +255,29 @@ class _Text:
             root = root.value
         packed = self.names.get(root.id) if isinstance(root, ast.Name) and root.id not in own else None
         if isinstance(packed, dict) and "module" in packed:
-            if not _leads_to_language(packed["module"], path):
+            if path[-1] in WHOLE or not _leads_to_language(packed["module"], path):
                 yield f"`{ast.unparse(node):.60}`"
         elif node.attr not in _value_members() | self.members:
             yield f"`.{node.attr}`"
         elif not isinstance(node.ctx, ast.Load) and node.attr not in self.members:
             yield f"`.{node.attr} = …`"
+
+
+def _in_comprehensions(body: Sequence[ast.AST]) -> dict[int, set[str]]:
+    """The names that are a comprehension's own, by the uses inside it: outside they are what they were."""
+    inside: dict[int, set[str]] = {}
+    for node in body:
+        if isinstance(node, ast.ListComp | ast.GeneratorExp):
+            outside = {id(one) for one in ast.walk(node.generators[0].iter)}
+            names = {one.id for part in node.generators for one in ast.walk(part.target) if _is_name(one)}
+            for one in ast.walk(node):
+                if isinstance(one, ast.Name) and id(one) not in outside:
+                    inside.setdefault(id(one), set()).update(names)
+    return inside
+
+
+def _is_name(node: ast.AST) -> bool:
+    return isinstance(node, ast.Name)
 
 
 def _leads_to_language(module: str, path: Sequence[str]) -> bool:
@@ -276,13 +324,28 @@ def _value_members() -> frozenset[str]:
 @functools.cache
 def _known() -> frozenset[str]:
     """The texts of the functions of the course's kernels."""
-    texts = set()
-    for file in Path(PACKAGE, "kernels").rglob("*.py"):
-        lines = file.read_text().splitlines(keepends=True)
-        for node in ast.parse("".join(lines)).body:
-            if isinstance(node, ast.FunctionDef):
-                texts.add(textwrap.dedent("".join(inspect.getblock(lines[_first(node) - 1 :]))).strip())
-    return frozenset(texts)
+    return frozenset().union(*map(_texts, Path(PACKAGE, "kernels").rglob("*.py")))
+
+
+@functools.cache
+def earlier_texts(lesson: str) -> frozenset[str]:
+    """Those of the kernels that were the exercises of lessons before this one."""
+    files = (PACKAGE.parent.joinpath(*one.split(".")).with_suffix(".py") for one in earlier_kernels(lesson))
+    return frozenset().union(*map(_texts, files))
+
+
+def function_text(packed: Mapping[str, Any]) -> str:
+    """The text of a function of a plan, as `earlier_texts` has it."""
+    return textwrap.dedent(packed["source"]).strip()
+
+
+def _texts(file: Path) -> set[str]:
+    lines = file.read_text().splitlines(keepends=True)
+    return {
+        textwrap.dedent("".join(inspect.getblock(lines[_first(node) - 1 :]))).strip()
+        for node in ast.parse("".join(lines)).body
+        if isinstance(node, ast.FunctionDef)
+    }
 
 
 def _first(node: ast.FunctionDef) -> int:

@@ -36,10 +36,9 @@ COURSE = (
 """The modules of the course that its notebooks import; the rest is the grader."""
 OUTSIDE = frozenset({
     "ao", "backends", "builtins", "classes", "codecs", "compile", "compiler", "cpp", "ctypes", "ctypeslib",
-    "device", "distributed", "encoding", "export", "from_file", "fromfile", "func", "functools", "futures",
-    "fx",
-    "gc", "genfromtxt", "hub", "importlib", "inspect", "interpreter", "io", "jit", "knobs", "lib",
-    "library", "linecache", "loadtxt", "memmap", "monitor", "multiprocessing", "onnx", "ops", "os",
+    "device", "distributed", "encoding", "export", "f2py", "from_file", "fromfile", "func", "functools",
+    "futures", "fx", "gc", "genfromtxt", "hub", "importlib", "inspect", "interpreter", "io", "jit", "knobs",
+    "lib", "library", "linecache", "loadtxt", "memmap", "monitor", "multiprocessing", "onnx", "ops", "os",
     "overrides", "package", "pathlib", "pickle", "printing", "profiler", "runtime", "save", "serialization",
     "shutil", "signal", "socket", "storage", "subprocess", "sys", "tempfile", "testing", "threading",
     "tofile", "tokenize", "torch", "triton", "types", "utilities", "utils", "weakref",
@@ -47,20 +46,23 @@ OUTSIDE = frozenset({
 """Members of modules that an answer does not need."""
 ALLOWED = frozenset({("triton", "jit"), ("triton", "testing"), ("torch", "device"), ("torch", "types")})
 NOT_OF = frozenset({("torch", "load"), ("numpy", "load"), ("np", "load")})
-DIFFERENTIATES = "torch.autograd.functional"
-"""A module that switches autograd on where it is off."""
+DIFFERENTIATES = ("torch.autograd.functional", "torch.nn.grad")
+"""Modules that switch autograd on where it is off, or have gradients ready."""
+CHECKPOINT = frozenset({"torch.utils.checkpoint", "torch.utils.checkpoint.checkpoint"})
 NAMES = frozenset({
     "eval", "exec", "compile", "__import__", "globals", "locals", "vars", "setattr", "delattr", "open",
     "input", "breakpoint", "memoryview", "__builtins__", "__loader__", "__spec__", "get_ipython", "exit",
     "quit",
 })  # fmt: skip
 INTERNALS = frozenset({
-    "ForwardRef", "Formatter", "TorchDispatchMode", "TorchFunctionMode", "_unsafe_update_src",
+    "CheckpointFunction", "ForwardRef", "Formatter", "TorchDispatchMode", "TorchFunctionMode",
+    "_unsafe_update_src",
     "add_pre_run_hook", "ag_frame", "as_subclass", "attrgetter", "co_code", "co_consts", "cr_frame",
     "ctypes", "data_ptr", "disable_saved_tensors_hooks", "enable_grad", "f_back", "f_builtins", "f_code",
     "f_globals", "f_locals", "forward_ad", "func_globals", "get_field", "get_type_hints", "gi_code",
     "gi_frame", "grad_mode", "import_module", "inference_mode", "lambdify", "load_library", "methodcaller",
-    "modules", "mro", "parse_expr", "parsing", "pre_run_hooks", "saved_tensors_hooks", "set_",
+    "modules", "mro", "parse_expr", "parsing", "pre_run_hooks", "prev", "save_on_cpu",
+    "saved_tensors_hooks", "set_",
     "set_grad_enabled", "settrace", "setprofile", "singledispatch", "singledispatchmethod", "stride_tricks",
     "subclasses", "tb_frame", "tb_next", "untyped_storage", "update_wrapper",
 })  # fmt: skip
@@ -94,7 +96,9 @@ def suspicious_uses(text: str) -> tuple[SuspiciousUse, ...]:
     """Everything in a text that an answer does not need, in order; a text that is not Python has none."""
     try:
         tree = ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    except (RecursionError, MemoryError):
+        return (SuspiciousUse(1, "a text that is too deep to be read"),)
+    except (SyntaxError, ValueError):
         return ()
     scan = _Scan(tree)
     found = {
@@ -112,9 +116,13 @@ class _Scan:
         self.called: set[int] = set()
         self.entered: set[int] = set()
         self.own: set[int] = set()
+        self.named: set[int] = set()
+        self.bound: set[str] = set()
         for node in ast.walk(tree):
             if isinstance(node, ast.FunctionDef):
                 self.own |= _own(node)
+            elif isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
+                self.bound.add(node.id)
             if isinstance(node, ast.Import):
                 for one in node.names:
                     name = one.asname or one.name.partition(".")[0]
@@ -129,11 +137,26 @@ class _Scan:
                 self.entered.add(id(node.value))
             elif isinstance(node, ast.Call):
                 self.called.add(id(node.func))
+        self.bound |= self.imported.keys()
         for name in ("torch", "triton", "tl", "np", "numpy", "sp", "math", "F"):  # of another cell
             self.imported.setdefault(
                 name, {"tl": "triton.language", "np": "numpy", "sp": "sympy"}.get(name, name)
             )
             self.modules.add(name)
+        self._name_modules(tree)
+
+    def _name_modules(self, tree: ast.AST) -> None:
+        """`F = torch.nn.functional` is another import."""
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Assign) and isinstance(node.value, ast.Attribute):
+                (target, *others), root = node.targets, _root(node.value)
+                if others or not isinstance(target, ast.Name) or root not in self.imported:
+                    continue
+                if self._is_module(node.value):
+                    path = ast.unparse(node.value).partition(".")[2]
+                    self.imported[target.id] = f"{self.imported[root]}.{path}"
+                    self.modules.add(target.id)
+                    self.named.add(id(node.value))
 
     def uses(self, node: ast.AST) -> Iterator[str]:
         """What a node does that an answer does not need."""
@@ -151,6 +174,8 @@ class _Scan:
                 yield f"`{ast.unparse(node):.60} = …`"
         elif isinstance(node, ast.Call):
             yield from _call(node)
+        elif isinstance(node, ast.MatchClass) and node.kwd_attrs:
+            yield f"`case {ast.unparse(node):.60}`"
         elif isinstance(node, ast.ClassDef):
             inner = [one for one in node.body if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef)]
             yield from (f"`def {one.name}`" for one in inner if _is_special(one.name))
@@ -174,19 +199,31 @@ class _Scan:
         elif _is_private(name) and root not in OWN | self.modules:
             yield f"`.{name}` of another object"
         elif root in self.modules and (
-            name.startswith("_") or (name in OUTSIDE and (module, name) not in ALLOWED)
+            name.startswith("_")
+            or (name in OUTSIDE and not (direct and (self.imported[root], name) in ALLOWED))
         ):
             yield f"`{ast.unparse(node):.60}`"
         elif root in self.modules and direct and _is_other_module(self.imported[root], name):
             yield f"the module `{root}.{name}`"
-        elif f"{self.imported.get(root, root)}.{ast.unparse(node).partition('.')[2]}" == DIFFERENTIATES:
+        elif f"{self.imported.get(root, root)}.{ast.unparse(node).partition('.')[2]}" in DIFFERENTIATES:
             yield f"`{ast.unparse(node):.60}`"
+        elif root in self.modules and id(node) not in self.entered | self.named and self._is_module(node):
+            yield f"the module `{ast.unparse(node):.60}` as a value"
         elif direct and (module, name) in NOT_OF and self.imported.get(root) == module:
             yield f"`{root}.{name}`"
         elif not isinstance(node.ctx, ast.Load):
-            own = direct and root in OWN and not _is_library_attribute(name)
+            own = direct and root in OWN - self.bound and not _is_library_attribute(name)
             if not own and (name not in SETTABLE or root in self.imported):
                 yield f"`{ast.unparse(node):.60} = …`"
+
+    def _is_module(self, node: ast.Attribute) -> bool:
+        """Whether a path of members from an imported name ends in a module, as `torch.nn.functional` does."""
+        path = f"{self.imported[_root(node)]}.{ast.unparse(node).partition('.')[2]}".split(".")
+        try:
+            found = functools.reduce(getattr, path[1:], importlib.import_module(path[0]))
+        except (ImportError, AttributeError):
+            return False
+        return isinstance(found, types.ModuleType)
 
 
 def _may_import(name: str) -> bool:
@@ -195,13 +232,13 @@ def _may_import(name: str) -> bool:
         return first == "flashlearn" and name.startswith(COURSE)
     if first == "flashlearn":
         return len(rest) < 2 or name.startswith(COURSE)
-    if name.startswith(("triton.tools.tensor_descriptor", "torch.utils.checkpoint")):
+    if name.startswith("triton.tools.tensor_descriptor") or name in CHECKPOINT:
         return True
     if name.startswith(DIFFERENTIATES):
         return False
     return not any(
-        one in INTERNALS or one.startswith("_") or (one in OUTSIDE and (first, one) not in ALLOWED)
-        for one in rest
+        one in INTERNALS or one.startswith("_") or (one in OUTSIDE and (above, one) not in ALLOWED)
+        for above, one in zip([first, *[""] * len(rest)], rest, strict=False)
     )
 
 
@@ -263,8 +300,14 @@ def _call(node: ast.Call) -> Iterator[str]:
             yield f"`{called.id}` with a name that is computed"
         elif name.value in INTERNALS or name.value.startswith("_"):
             yield f"`{called.id}(…, {name.value!r})`"
+    elif _last(called) == "wraps" and (len(node.args) > 1 or node.keywords):
+        yield f"`{ast.unparse(node):.60}`"
     elif isinstance(called, ast.Name) and called.id == "type" and len(node.args) > 1:
         yield "`type` that makes a class"
+
+
+def _last(node: ast.AST) -> str:
+    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
 
 
 def _root(node: ast.AST) -> str:

@@ -140,6 +140,10 @@ MOST = 2.0
 """What torch may compute beside products, as a multiple of that in a run with its own attention."""
 
 
+SHORTCUTS = ("attention", "softmax", "bmm", "cdist", "convolution")
+"""What no operation's name may have: the model needs none of these beside its attention."""
+
+
 def attention_by_kernels(outcomes: Sequence[Outcome]) -> str:
     """A sentence if torch computed attention in any case's run, or too few kernels ran."""
     for outcome in outcomes:
@@ -155,7 +159,7 @@ def attention_by_kernels(outcomes: Sequence[Outcome]) -> str:
 
 def _by_torch(observed: Observation, calls: int, usual: Mapping[str, int]) -> str:
     names = {name for name in observed.in_torch if "log_softmax" not in name}  # that one is the loss's
-    named = any(part in name for name in names for part in ("attention", "softmax", "bmm"))
+    named = any(part in name for name in names for part in SHORTCUTS)
     if named or _beside_products(observed.in_torch) > MOST * _beside_products(usual):
         return (
             "The curve is right, but it was computed with torch's attention. Pass your flash_attention to "

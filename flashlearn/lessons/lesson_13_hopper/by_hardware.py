@@ -33,6 +33,19 @@ def by_hardware(*wanted: str) -> Callable[[Sequence[Outcome]], str]:
     return seen
 
 
+def multiplied_by_hardware(outcomes: Sequence[Outcome]) -> str:
+    """A sentence if in a case no launch has both the copy engine and WGMMA: others may prepare or add up."""
+    for outcome in outcomes:
+        observed = outcome.observation
+        if observed is not None and observed.traffic:
+            found: dict[int, set[str]] = {}
+            for event in observed.timeline:
+                found.setdefault(event.launch, set()).add(event.what)
+            if not any(kinds >= {"tma load", "wgmma"} for kinds in found.values()):
+                return SENTENCE.format(what=MISSING["wgmma"])
+    return ""
+
+
 def _otherwise(observed: Observation, wanted: Sequence[str]) -> str:
     for number, launch in enumerate(observed.launches):
         kinds = {event.what for event in observed.timeline if event.launch == number}

@@ -20,6 +20,7 @@ from flashlearn.exercise import (
     Prepared,
 )  # fmt: skip
 from flashlearn.lessons.lesson_13_hopper.backward_formulas import faulty_gradients
+from flashlearn.lessons.lesson_13_hopper.by_hardware import multiplied_by_hardware
 from flashlearn.lessons.lesson_13_hopper.fa3_backward_edits import kernel
 from flashlearn.lessons.lesson_13_hopper.matrices import HOPPER
 from flashlearn.lessons.shared import backward_cases, readouts, reference, tiled_twins
@@ -251,6 +252,7 @@ fa3_backward = Exercise(
         atomics=True,
         work=cases.backward_work,
         grows=score_count,
+        seen=multiplied_by_hardware,
     ),
     explained=HowExplained(
         weights=readouts.gradient_readouts(),

@@ -12,6 +12,7 @@ from torch.nn.attention import SDPBackend
 from flashlearn.exercise import Case, Exercise, HowExplained, HowJudged, HowTimed, Kind, Mistake
 from flashlearn.kernels import torch_attention
 from flashlearn.lessons.lesson_13_hopper import fa3_formulas
+from flashlearn.lessons.lesson_13_hopper.by_hardware import multiplied_by_hardware
 from flashlearn.lessons.lesson_13_hopper.fa3_forward_edits import kernel
 from flashlearn.lessons.lesson_13_hopper.matrices import HOPPER
 from flashlearn.lessons.shared import grouped, readouts, reference
@@ -254,6 +255,7 @@ fa3_forward = Exercise(
         output_dtypes={"lse": torch.float32},
         work=cases.forward_work,
         grows=score_count,
+        seen=multiplied_by_hardware,
     ),
     explained=HowExplained(
         quantities=cases.forward_quantities,

@@ -15,11 +15,12 @@ from typing import Any
 import torch
 
 from flashlearn.exercise import Case, Inputs
-from flashlearn.interpreter.launcher_watch import CONSTANT, COPIES, LauncherWatch
+from flashlearn.interpreter.launcher_watch import CONSTANT, COPIES, WITH_AUTOGRAD, LauncherWatch
 from flashlearn.outcome import Outcome
 
 MOST = 20
 """How many times the reference's operations an answer may do, over all cases."""
+BY_AUTOGRAD = "The numbers are right, but autograd computed them. Here your own formulas must."
 OFTEN = (
     "The numbers are right, but about {times:.0f} times as much was computed as the formulas need, as if the "
     "forward pass had run for every element that is differentiated. Here your own formulas must do it."
@@ -29,12 +30,14 @@ OFTEN = (
 def one_evaluation(
     reference: Callable[..., Any], inputs: Callable[[Case, torch.Generator], Inputs]
 ) -> Callable[[Sequence[Outcome]], str]:
-    """A sentence if the cases' runs did many times the operations of the reference, with these inputs."""
+    """A sentence if a case's run had autograd on, or all did many times the reference's operations."""
 
     def seen(outcomes: Sequence[Outcome]) -> str:
         done = needed = 0
         for outcome in outcomes:
             if outcome.observation is not None:
+                if any(map(_is_autograds, outcome.observation.in_torch)):
+                    return BY_AUTOGRAD
                 done += operations(outcome.observation.in_torch)
                 with torch.no_grad():
                     needed += operations(counted(reference, inputs(outcome.case, outcome.case.generator())))
@@ -52,7 +55,13 @@ def unforeseen() -> torch.Generator:
 
 def operations(in_torch: Mapping[str, int]) -> int:
     """The elements that were computed, and not only moved; of a product, the pairs."""
-    return sum(count for name, count in in_torch.items() if name not in COPIES | CONSTANT)
+    none = COPIES | CONSTANT | {WITH_AUTOGRAD}
+    return sum(count for name, count in in_torch.items() if name not in none)
+
+
+def _is_autograds(operation: str) -> bool:
+    """Whether an operation is one that autograd could follow, or one of those that it does itself."""
+    return operation == WITH_AUTOGRAD or "backward" in operation
 
 
 def counted(function: Callable[..., Any], given: Inputs) -> Counter[str]:

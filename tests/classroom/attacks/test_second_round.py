@@ -16,10 +16,13 @@ from tests.classroom.attacks.second_round import (
     SLOW,
     Evasion,
 )
+from tests.classroom.attacks.third_round import THIRD_QUICK, THIRD_SLOW
 from tests.classroom.generator import answers
 from tests.classroom.grading.local_child import LocalChild
 from tests.corpus import find_entry, function_from_text, right_entries
 
+EVERY = {**QUICK, **THIRD_QUICK}
+PATIENT = {**SLOW, **THIRD_SLOW}
 NEEDS_ANOTHER = "train_with_your_kernel"
 """Its right answers use those to an exercise before it."""
 
@@ -43,17 +46,17 @@ def graded(session, evasion: Evasion):
     return session.grade(submission, Assignment("week 1", asked, "0", b"theirs", "key")).exercises[0]
 
 
-@pytest.mark.parametrize("name", QUICK)
+@pytest.mark.parametrize("name", EVERY)
 def test_another_way_earns_nothing(name: str, patient_session):
-    one = graded(patient_session, QUICK[name])
-    assert one.points == 0 and QUICK[name].says in one.sentence + one.for_teacher, one
+    one = graded(patient_session, EVERY[name])
+    assert one.points == 0 and EVERY[name].says in one.sentence + one.for_teacher, one
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", SLOW)
+@pytest.mark.parametrize("name", PATIENT)
 def test_nor_does_one_that_takes_long(name: str, patient_session):
-    one = graded(patient_session, SLOW[name])
-    assert one.points == 0 and SLOW[name].says in one.sentence + one.for_teacher, one
+    one = graded(patient_session, PATIENT[name])
+    assert one.points == 0 and PATIENT[name].says in one.sentence + one.for_teacher, one
 
 
 @pytest.mark.parametrize("evasion", [BETWEEN_PRODUCTS, EXPONENTIALS_IN_A_KERNEL], ids=["torch", "kernel"])
@@ -78,7 +81,7 @@ def _short(name: str):
     )
 
 
-@pytest.mark.parametrize("exercise", sorted({one.exercise for one in QUICK.values()} - {NEEDS_ANOTHER}))
+@pytest.mark.parametrize("exercise", sorted({one.exercise for one in EVERY.values()} - {NEEDS_ANOTHER}))
 def test_the_honest_way_gets_its_points(exercise: str, patient_session):
     texts = answers(True).get(exercise) or [one.text for one in right_entries() if one.exercise == exercise]
     one = graded(patient_session, Evasion(exercise, texts[0], ""))

@@ -179,6 +179,7 @@ row_sum = Exercise(
         rows(6, 20, note="a window of a wider matrix", layout="strided", seed=5),
         rows(5, 13, note="transposed view", data="transposed", seed=6),
         rows(5, 11, data="every other column", seed=7),
+        rows(3, 1100, data="every other column", seed=14),  # longer than most blocks
         rows(3, 50, note="values near 10⁴", magnitude=1e4, seed=8),
         # a sum carried in half precision loses what is left over
         rows(260, 70, torch.float16, "cancelling", data="the last column takes back the rest", seed=9),

@@ -223,7 +223,9 @@ def verdict_on_suite(outcomes: Sequence[Any], answer: Answer) -> Finding:
     names = [gap.name for gap in gaps] or ["explained"] * bool(survivors)
     if condemned:
         sentences.append(f"It also rejects {_series(condemned)}.")
-        steps.append("Find the trial that asks for more digits than fp32 has, and tone its values down.")
+        steps.append(
+            "Find the trial that asks for more digits than a right kernel gives: tone its values down."
+        )
         names.append("a right kernel is condemned")
     elif not gaps:
         steps.append("Which trial would break what the first survivor takes for granted, and nothing else?")

@@ -65,7 +65,7 @@ MISTAKES = {
         ),
     ),
     "a right kernel is condemned": Mistake(
-        "Your suite condemns right kernels: a trial asks for more digits than fp32 has. "
+        "Your suite condemns right kernels: a trial asks for more digits than they give. "
         "Very large scores do (those of 10⁷ have rounding errors of about 1), and a query that sees a single "
         "key does: its dS is the difference of two equal numbers.",
         "Which trial is it? Every trial is fair that a careful kernel gets right.",

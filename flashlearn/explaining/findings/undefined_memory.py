@@ -44,8 +44,8 @@ class UninitialisedMemory(FindingKind):
         return Wording(
             f"{self.output or 'The output'} depends on memory that was never written: what torch.empty "
             "returns holds whatever was there before. If that is zero, every case is right.",
-            "Is something added to this memory, or is it read before a program has stored anything there? "
-            "Sums must begin at 0, as with torch.zeros.",
+            "Is something added to this memory? A sum must begin at 0. If not, is a place read before a "
+            "program has stored anything there, or one that should not be read at all?",
         )
 
 

@@ -73,6 +73,6 @@ class UninitializedMemory(Observer):
         sentence = (
             f"The kernel {VERBS[access.kind]} {name}[{at}], where nothing was written yet: the launcher "
             f"allocated {allocated} with torch.empty, which leaves whatever was in that memory before. "
-            "Should it be 0 from the start, as with torch.zeros, or written before this line reads it?"
+            "Should it be 0 from the start, be written before this line reads it, or not be read here?"
         )
         self.space.cautions.add(UNINITIALISED, sentence, self.space.place())

@@ -47,7 +47,7 @@ lab: setup ## set up, copy the lessons to work/ once, and open JupyterLab there
 test: lint authoring $(SITE_PACKAGES) $(SITE_MODULES) browser slow ## set up and run everything (make -k test: past failures)
 
 slow: setup ## units, and beside them the rest one by one: each waits a good deal, and together they fill the cores
-	@echo "Two parts run at a time, for about 20 minutes on two cores; each shows its output when it ends."
+	@echo "Two parts run at a time, for about 25 minutes on two cores; each shows its output when it ends."
 	@$(MAKE) --no-print-directory -j2 -Otarget UNITS="$(UNITS) and not solved" units solutions notebooks sitetests
 
 pages: setup ## the next three, side by side

@@ -211,8 +211,9 @@ def test_a_run_whose_workers_are_killed_again_and_again_grades_everything(tmp_pa
     pool = Pool(MARKS, workers=2, deaths=9)
     tally = run(tmp_path, pool=pool, advanced=kill)
     assert (tally.graded, tally.failed) == (24, 0)
-    assert len(killed) > 4 and pool.server.started == 2  # on a busy machine nobody may be there to be killed
-    assert pool.restarted >= len(killed) // 2  # one that was between two jobs is missed by none of them
+    # on a busy machine there may be nobody to kill, and one that dies between two jobs need not be replaced
+    assert len(killed) > 4 and pool.server.started == 2
+    assert pool.restarted >= len(killed) // 2
     assert all(one.complete and one.points == 2 for one in results(tmp_path).values())
 
 

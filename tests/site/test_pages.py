@@ -101,6 +101,10 @@ def test_the_speed_record_names_device_and_date(site: Path):
     assert "Measured on NVIDIA H200" in page and re.search(r"torch \d+\.\d+", page)
     assert re.search(r"NVIDIA H200, 20\d\d-\d\d-\d\d", page)
     assert "time of padded batches relative to packed ones" in page
+    short = re.search(r"In short, as multiples of .*? \((?P<passes>[^)]*)\): (?P<means>.*?\d)\.(?= |$)", page)
+    passes = short["passes"].split(", ")
+    assert passes == ["forward full", "forward causal", "backward full", "backward causal"]
+    assert all(len(re.findall(r"\d\.\d\d", one)) == len(passes) for one in short["means"].split("; "))
 
 
 def test_sentences_are_shown_as_they_are_written():

@@ -12,6 +12,8 @@ import re
 from pathlib import Path
 from urllib.parse import unquote
 
+import imagesize
+
 _CHANGES = tuple(
     (re.compile(pattern), replacement)
     for pattern, replacement in (
@@ -38,8 +40,6 @@ _NAME = re.compile(r"(?<=>)[^<>\s]*[._][^<>\s]*(?=<)")
 _IMAGE = re.compile(r"<img\b(?![^>]*\bheight=)[^>]*>")
 _WIDTH = re.compile(r'\s*\bwidth="(\d+)"')
 _SOURCE = re.compile(r'\bsrc="([^":?#]+)')
-_SVG = re.compile(r"<svg\b[^>]*>")
-_SIZE = re.compile(r'\b(width|height|viewBox)="([^"]*)"')
 _ARTICLE = re.compile(r"<article\b[^>]*>(.*)</article>", re.DOTALL)
 _NO_TEXT = re.compile(r"<(dl|details|figure|pre|table|script|style|noscript)\b.*?</\1>", re.DOTALL)
 _PARAGRAPH = re.compile(r"<p>(.*?)</p>", re.DOTALL)
@@ -94,29 +94,9 @@ def _sized(image: str, folder: Path) -> str:
     """An image's tag with the size of its file; one that is embedded is there at once."""
     source = _SOURCE.search(image)
     file = folder / unquote(source[1]) if source else folder
-    if not file.is_file():
+    own_width, own_height = imagesize.get(file) if file.is_file() else (-1, -1)
+    if own_width <= 0:  # no picture, or one without a size
         return image
-    size = _png_size(file) if file.suffix == ".png" else _svg_size(file) if file.suffix == ".svg" else None
-    if not size:
-        return image
-    width = int(asked[1]) if (asked := _WIDTH.search(image)) else size[0]
-    height = round(width * size[1] / size[0])
+    width = int(asked[1]) if (asked := _WIDTH.search(image)) else own_width
+    height = round(width * own_height / own_width)
     return _WIDTH.sub("", image).replace("<img", f'<img width="{width}" height="{height}"', 1)
-
-
-def _png_size(file: Path) -> tuple[int, int]:
-    with file.open("rb") as opened:
-        header = opened.read(24)
-    return int.from_bytes(header[16:20], "big"), int.from_bytes(header[20:24], "big")
-
-
-def _svg_size(file: Path) -> tuple[int, int] | None:
-    root = _SVG.search(file.read_text(encoding="utf-8"))
-    known = dict(_SIZE.findall(root[0])) if root else {}
-    box = known.get("viewBox", "").replace(",", " ").split()
-    sizes = [known.get("width", *box[2:3]), known.get("height", *box[3:4])]
-    try:
-        width, height = (round(float(size.removesuffix("px"))) for size in sizes)
-    except (AttributeError, ValueError):  # none, or of another unit
-        return None
-    return width, height

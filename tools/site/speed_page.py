@@ -82,14 +82,15 @@ def _section(record: Record, pictures: Pictures) -> str:
 
 def _in_short(record: Record) -> str:
     """The means of the course's fastest kernels, in a sentence; nothing without cuDNN's to compare with."""
+    apart = [(direction, causal) for direction, causal in SIDES if direction != "both"]
     found = [
         f"{record.contestants[name]} {', '.join(f'{mean(side):.2f}' for side in sides)}"
         for name in ("hopper", "tuned")
-        if name in record.contestants and all(sides := [record.ratios(name, CUDNN, *side) for side in SIDES])
+        if name in record.contestants and all(sides := [record.ratios(name, CUDNN, *side) for side in apart])
     ]
     if not found:
         return ""
-    passes = "forward full, forward causal, backward full, backward causal"
+    passes = ", ".join(f"{direction} {'causal' if causal else 'full'}" for direction, causal in apart)
     return f"In short, as multiples of the speed of PyTorch's cuDNN backend ({passes}): {'; '.join(found)}."
 
 

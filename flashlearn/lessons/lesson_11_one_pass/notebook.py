@@ -927,10 +927,10 @@ for length in (1024, 4096, 16384):
 # The first kernel is that of exercise 1, and is given up to the point where the atomic was. Its step is called
 # `one_tile` (imported at the top), and returns the sums and the tile's share of $dQ$, with $\alpha$ in it: you
 # write what comes after it, and say where each share goes. You also write the line of the launcher that allocates the
-# shares, in a shape that you choose, and the second kernel, in which a program owns a block of queries and adds their shares, one block of keys
-# after another. (You may replace what is given.) The parts are $S_k / B_k$ times as large as $dQ$, so offsets *between*
-# them need 64 bits: `head` has them, `S_q * D` alone has not. The check requires, in addition to what exercise 1
-# requires:
+# shares, in a shape that you choose, and the second kernel, in which a program owns a block of queries and adds their
+# shares, one block of keys after another. (You may replace what is given.) The parts are $S_k / B_k$ times as large
+# as $dQ$, so offsets *between* them need 64 bits: `head` has them, `S_q * D` alone has not. The check requires, in
+# addition to what exercise 1 requires:
 #
 # - the same bits, whatever order the programs run in. It runs your kernels in several orders, with many keys, with
 #   many queries, and with a causal mask, and compares the bits. In some of these runs huge numbers cancel, so that even

@@ -3,6 +3,11 @@
 # says: Where alpha is negative the largest product gives the smallest score, in whole tiles too.
 # names: alpha folded into the maximum; one edit
 
+from torch import Tensor
+from flashlearn.kernels.described import block_d, complying, described, heads_together, like
+from flashlearn.kernels.shapes import Shape, forward_shape
+from flashlearn.kernels.tuned_forward import EDGE, LOG2_E, refuse_misfits
+
 @triton.jit
 def scan_keys(
     q, k_desc, v_desc, m_i, l_i, acc, scale, b, h, first, end, last_seen, S_k,

@@ -15,10 +15,12 @@ from __future__ import annotations
 
 from tests.corpus.entries import (
     Entry,
+    chosen,
     find_entries,
     find_entry,
     function_of,
     right_entries,
+    sample,
     wrong_entries,
 )
 from tests.corpus.functions import PREAMBLE, function_from_text, function_with_edits, section_of
@@ -26,12 +28,14 @@ from tests.corpus.functions import PREAMBLE, function_from_text, function_with_e
 __all__ = [
     "PREAMBLE",
     "Entry",
+    "chosen",
     "find_entries",
     "find_entry",
     "function_from_text",
     "function_of",
     "function_with_edits",
     "right_entries",
+    "sample",
     "section_of",
     "wrong_entries",
 ]

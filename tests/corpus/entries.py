@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import importlib
+import zlib
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -71,6 +72,16 @@ def _entries() -> dict[str, tuple[Entry, ...]]:
         says = header.get("says", header["title"])
         entries[header["label"]].append(Entry(exercise, header["title"], says, names, file))
     return {label: tuple(found) for label, found in entries.items()}
+
+
+def chosen(key: str, one_in: int) -> bool:
+    """Whether a test that takes one of `one_in` takes this. The same ones, whatever is added beside them."""
+    return zlib.crc32(key.encode()) % one_in == 0
+
+
+def sample(entries: Iterable[Entry], one_in: int) -> list[Entry]:
+    """About one of `one_in` of these answers, chosen by their keys."""
+    return [entry for entry in entries if chosen(entry.key, one_in)]
 
 
 def wrong_entries() -> tuple[Entry, ...]:

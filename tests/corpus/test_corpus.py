@@ -11,7 +11,7 @@ from flashlearn.exercise import Kind
 from flashlearn.judging.cases import run_observed
 from flashlearn.lessons import all_exercises, find
 from flashlearn.outcome import Status
-from tests.corpus import Entry, measure, right_entries, section_of, test_two_processes, wrong_entries
+from tests.corpus import Entry, measure, right_entries, sample, section_of, test_two_processes, wrong_entries
 from tests.corpus.checked import TOGETHER, checked
 from tests.corpus.measure import CheckResult
 
@@ -23,9 +23,9 @@ measures all of them, with their diagnosis.
 """
 COVERED_ELSEWHERE = {e for e in (*WRONG, *RIGHT) if find(e.exercise).lesson == test_two_processes.LESSON}
 """Answers that test_two_processes.py judges in full, in this process and in a child process."""
-REJECTED = WRONG if CHECK_ALL else [e for e in WRONG if e not in COVERED_ELSEWHERE][::10]
-PASSING = RIGHT if CHECK_ALL else [e for e in RIGHT if e not in COVERED_ELSEWHERE][::12]
-NAMED = WRONG[::9] if CHECK_ALL else WRONG[::48]
+REJECTED = WRONG if CHECK_ALL else [e for e in sample(WRONG, 10) if e not in COVERED_ELSEWHERE]
+PASSING = RIGHT if CHECK_ALL else [e for e in sample(RIGHT, 12) if e not in COVERED_ELSEWHERE]
+NAMED = sample(WRONG, 9 if CHECK_ALL else 48)
 
 
 @pytest.mark.parametrize("entry", REJECTED, ids=str)

@@ -13,7 +13,7 @@ from flashlearn.explaining.findings.edits import OneEdit
 from flashlearn.lessons import find
 from flashlearn.outcome import Finding
 from flashlearn.running.answer import answering
-from tests.corpus import Entry, wrong_entries
+from tests.corpus import Entry, sample, wrong_entries
 from tests.corpus.checked import TOGETHER, checked
 from tests.corpus.test_corpus import NAMED
 from tests.explaining.edit_claims import claims, false_claims
@@ -35,8 +35,8 @@ QUICK = (
     "softmax_backward",
     "softmax_forward",
 )
-QUICKLY = [e for e in EDITED if e.exercise in QUICK][::2]
-OTHERS = [*EDITED[::6], *(e for e in NAMED if e in ANSWERS)]  # some that are checked anyway
+QUICKLY = sample([e for e in EDITED if e.exercise in QUICK], 2)
+OTHERS = [*sample(EDITED, 6), *(e for e in NAMED if e in ANSWERS)]  # some that are checked anyway
 SAMPLE = ANSWERS if os.environ.get("CORPUS") == "all" else OTHERS
 
 

@@ -24,7 +24,7 @@ from flashlearn.judging.cases import run_observed
 from flashlearn.lessons import find
 from flashlearn.outcome import Finding, Outcome, Status
 from flashlearn.running.answer import Here
-from tests.corpus import Entry, wrong_entries
+from tests.corpus import Entry, sample, wrong_entries
 
 READ = (
     "leak from the future",
@@ -38,7 +38,7 @@ ANSWERS = [
     e for e in wrong_entries() if find(e.exercise).explained.weights and find(e.exercise).lesson != "13"
 ]
 LABELLED = [e for e in ANSWERS if set(READ) & set(e.names)]
-SAMPLE = ANSWERS if os.environ.get("CORPUS") == "all" else [*LABELLED[::9], *ANSWERS[::60]]
+SAMPLE = ANSWERS if os.environ.get("CORPUS") == "all" else [*sample(LABELLED, 9), *sample(ANSWERS, 60)]
 LARGEST = 48
 """Keys, or queries, of the largest case that is read."""
 

@@ -97,6 +97,6 @@ def _sized(image: str, folder: Path) -> str:
     own_width, own_height = imagesize.get(file) if file.is_file() else (-1, -1)
     if own_width <= 0:  # no picture, or one without a size
         return image
-    width = int(asked[1]) if (asked := _WIDTH.search(image)) else round(own_width)  # a drawing's has a fraction
+    width = int(asked[1]) if (asked := _WIDTH.search(image)) else round(own_width)  # fractions: drawings
     height = round(width * own_height / own_width)
     return _WIDTH.sub("", image).replace("<img", f'<img width="{width}" height="{height}"', 1)

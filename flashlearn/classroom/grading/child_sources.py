@@ -109,6 +109,17 @@ def sources(lesson: str) -> dict[str, str]:
     return found | {module: cut(_file(module).read_text(), names) for module, names in wanted.items()}
 
 
+def solution_functions(exercise: Exercise) -> dict[str, set[str]]:
+    """By module, the names of lessons and kernels that the course's own solution of an exercise needs."""
+    module, _, name = exercise.solution.partition(":")
+    wanted: dict[str, set[str]] = {}
+    _want(module, [name], wanted, {})
+    return {
+        module: {bound for one in needed(statements(_file(module).read_text()), names) for bound in one.binds}
+        for module, names in wanted.items()
+    }
+
+
 def calling(exercise: Exercise) -> str:
     """The function that calls an exercise's answer, as "module:name"; "" for a plain call."""
     call = exercise.judged.call

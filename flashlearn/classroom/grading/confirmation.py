@@ -1,8 +1,7 @@
 """Whether right numbers are a submission's kernels' work: they compute them again, without its launcher.
 
-    >>> doubt = confirm(exercise, child, trusted)
-    >>> doubt
-    ''
+    >>> confirm(exercise, child, trusted, right=12)
+    Confirmation(doubt='', remark='')
 
 A submission's own process says what its launcher asks for, given other numbers than those that count. In
 a process that never ran its cells, the kernels then run on numbers that its own process never saw. So an
@@ -12,14 +11,15 @@ nothing. What the launcher has torch compute from its inputs is counted, and may
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 
 from flashlearn.classroom.grading.exercise_grade import is_rounding
-from flashlearn.classroom.grading.plan_review import earlier_texts, function_text, objections
+from flashlearn.classroom.grading.kernel_texts import earlier_texts, function_text, solution_texts
+from flashlearn.classroom.grading.plan_review import objections
 from flashlearn.classroom.sandbox.answer import SandboxedAnswer
 from flashlearn.course.answers import earlier_answer
 from flashlearn.exercise import Exercise, Inputs
@@ -61,6 +61,9 @@ BY_TORCH = "in its launcher torch does {share:.0%} of the work: {which}"
 OF_A_KIND = "in its launcher torch does {share:.0%} of {what}: {which}"
 TRANSCENDENTAL, COMPUTED = "the exponentials, logarithms and the like", "what is no product"
 IN_A_CASE = "in its launcher torch does {share:.0%} of the work of case {case}: {which}"
+BESIDE_EARLIER = (
+    "Beside its own kernels it calls {all}, of an earlier lesson: see how much of the work they do."
+)
 EARLIER = "all its kernels are those of earlier lessons: {all}"
 STORES_SCORES = (
     "its kernels store {times:.1f} bytes for each score beside the outputs: S, or what follows from it, is "
@@ -127,14 +130,26 @@ class ReplayedAnswer(Answer):
         return Evidence(raised=Raised("NoPlan", why, Status.CRASHED, why))
 
 
+class Confirmation(NamedTuple):
+    """What speaks against an answer, "" if it is its kernels' work, and a remark for the teacher, or ""."""
+
+    doubt: str = ""
+    remark: str = ""
+
+
 def confirm(
     exercise: Exercise, child: SandboxedAnswer, trusted: Callable[[], SandboxedAnswer], right: int
-) -> str:
-    """What speaks against an answer with so many right cases; nothing if it is its kernels' work.
+) -> Confirmation:
+    """Whether an answer with so many right cases is its kernels' work.
 
     The exercise's cases have seeds of their own: other numbers than the submission's process has seen.
     """
     again = ReplayedAnswer(child, trusted)
+    doubt = _doubt(exercise, again, right)
+    return Confirmation(doubt, "" if doubt else _beside_earlier(exercise, again.kernels))
+
+
+def _doubt(exercise: Exercise, again: ReplayedAnswer, right: int) -> str:
     outcomes, operations, of_a_case = [], 0.0, ""
     for case in exercise.cases:
         if not case.gpu:
@@ -151,11 +166,7 @@ def confirm(
         return too_much
     if of_a_case:
         return of_a_case
-    if (
-        again.kernels
-        and exercise.lesson not in CALLS_EARLIER
-        and again.kernels.keys() <= earlier_texts(exercise.lesson)
-    ):
+    if _only_earlier(exercise, again.kernels):
         return EARLIER.format(all=", ".join(sorted(again.kernels.values())[:6]))
     if sentence := _stores_scores(exercise, outcomes):
         return sentence
@@ -167,6 +178,20 @@ def confirm(
         again.reviewing = True
         return exercise.judged.review(again, earlier_answer)
     return ""
+
+
+def _only_earlier(exercise: Exercise, kernels: Mapping[str, str]) -> bool:
+    """Whether all of these kernels, by their texts, are of earlier lessons, which this one is not about."""
+    if not kernels or exercise.lesson in CALLS_EARLIER:
+        return False
+    return kernels.keys() <= earlier_texts(exercise.lesson)
+
+
+def _beside_earlier(exercise: Exercise, kernels: Mapping[str, str]) -> str:
+    """A remark if kernels of earlier lessons are among these that the course's own solution does without."""
+    others = earlier_texts(exercise.lesson) - solution_texts(exercise.name)
+    names = sorted(name for text, name in kernels.items() if text in others)
+    return BESIDE_EARLIER.format(all=", ".join(f"`{name}`" for name in names[:6])) if names else ""
 
 
 def _operations(exercise: Exercise, outcome: Outcome) -> float:

@@ -154,8 +154,10 @@ class Judge:
             return grade
         exercise = self.exercises[asked.name]
         anew = with_secret_seeds(exercise, self.request.assignment, self.request.submission, "again")
-        doubt = confirm(anew, child, self._trusted, grade.cases_passed)
-        return unconfirmed(grade, doubt) if doubt else grade
+        doubt, remark = confirm(anew, child, self._trusted, grade.cases_passed)
+        if doubt:
+            return unconfirmed(grade, doubt)
+        return dataclasses.replace(grade, for_teacher=remark) if remark else grade
 
     def _trusted(self) -> SandboxedAnswer:
         """A child that has run no cells, and runs none."""

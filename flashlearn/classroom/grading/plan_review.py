@@ -14,11 +14,8 @@ import ast
 import dataclasses
 import functools
 import importlib
-import inspect
 import math
-import textwrap
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -31,7 +28,7 @@ from triton.experimental.gluon.language.nvidia.blackwell import tensor_memory_de
 from triton.experimental.gluon.language.nvidia.hopper import tma
 from triton.language import core
 
-from flashlearn.classroom.grading.child_sources import PACKAGE, earlier_kernels
+from flashlearn.classroom.grading.kernel_texts import course_texts, function_text
 from flashlearn.interpreter.launcher_watch import FORBIDDEN
 from flashlearn.running.launcher_plan import (
     ConstantTensor,
@@ -183,11 +180,11 @@ def _is_tritons(value: Any) -> bool:
 
 def _function(packed: Mapping[str, Any], plan: LauncherPlan, members: set[str], number: int) -> Iterator[str]:
     """Objections to the text of a kernel or helper, and to what its names stand for."""
-    text = textwrap.dedent(packed["source"])
+    text = function_text(packed)
     if len(text) > LONGEST or not 0 < packed["line"] < LONGEST:
         yield "a text that is too long"
         return
-    known = text.strip() in _known()
+    known = text in course_texts()
     yield from _packed(
         [one for one in packed["names"].values() if not (known and one == {"module": BUILDS_IR})]
     )
@@ -319,34 +316,3 @@ def _value_members() -> frozenset[str]:
         "type",
     }
     return frozenset((found | fields | inside | extra) - HIDDEN)
-
-
-@functools.cache
-def _known() -> frozenset[str]:
-    """The texts of the functions of the course's kernels."""
-    return frozenset().union(*map(_texts, Path(PACKAGE, "kernels").rglob("*.py")))
-
-
-@functools.cache
-def earlier_texts(lesson: str) -> frozenset[str]:
-    """Those of the kernels that were the exercises of lessons before this one."""
-    files = (PACKAGE.parent.joinpath(*one.split(".")).with_suffix(".py") for one in earlier_kernels(lesson))
-    return frozenset().union(*map(_texts, files))
-
-
-def function_text(packed: Mapping[str, Any]) -> str:
-    """The text of a function of a plan, as `earlier_texts` has it."""
-    return textwrap.dedent(packed["source"]).strip()
-
-
-def _texts(file: Path) -> set[str]:
-    lines = file.read_text().splitlines(keepends=True)
-    return {
-        textwrap.dedent("".join(inspect.getblock(lines[_first(node) - 1 :]))).strip()
-        for node in ast.parse("".join(lines)).body
-        if isinstance(node, ast.FunctionDef)
-    }
-
-
-def _first(node: ast.FunctionDef) -> int:
-    return min([node.lineno, *(one.lineno for one in node.decorator_list)])

@@ -6,7 +6,8 @@ import dataclasses
 
 import pytest
 
-from flashlearn.classroom.grading.confirmation import confirm
+from flashlearn.classroom.grading.confirmation import Confirmation, confirm
+from flashlearn.classroom.grading.kernel_texts import earlier_texts, solution_texts
 from flashlearn.classroom.records import AssignedExercise, Assignment, CodeCell, Submission
 from flashlearn.lessons import find
 from tests.classroom.attacks.second_round import (
@@ -16,7 +17,7 @@ from tests.classroom.attacks.second_round import (
     SLOW,
     Evasion,
 )
-from tests.classroom.attacks.third_round import THIRD_QUICK, THIRD_SLOW
+from tests.classroom.attacks.third_round import BESIDE_AN_EARLIER_KERNEL, THIRD_QUICK, THIRD_SLOW
 from tests.classroom.generator import answers
 from tests.classroom.grading.local_child import LocalChild
 from tests.corpus import find_entry, function_from_text, right_entries
@@ -63,14 +64,28 @@ def test_nor_does_one_that_takes_long(name: str, patient_session):
 def test_what_torch_does_between_products_is_measured_by_what_the_reference_does_there(evasion: Evasion):
     exercise = _short(evasion.exercise)
     child = LocalChild(function_from_text(evasion.text, exercise.name), exercise)
-    assert evasion.says in confirm(exercise, child, lambda: child, len(exercise.cases))
+    assert evasion.says in confirm(exercise, child, lambda: child, len(exercise.cases)).doubt
+
+
+def test_a_kernel_of_an_earlier_lesson_beside_an_own_one_is_remarked_on(patient_session):
+    one = graded(patient_session, BESIDE_AN_EARLIER_KERNEL)
+    assert one.points == find(one.name).points and BESIDE_AN_EARLIER_KERNEL.says in one.for_teacher, one
+
+
+def test_one_that_the_solution_calls_as_well_is_not():
+    kernel = "def delta_preprocess_kernel"
+    assert any(kernel in text for text in earlier_texts("08") & solution_texts("dkv_kernel"))
+    assert confirmed("dkv_kernel", "transposed tiles") == ("", "")
 
 
 def test_delta_by_torch_is_no_doubt():
-    entry = find_entry("clinic_4", "LSE of +∞ for rows that do not exist")
-    exercise = _short(entry.exercise)
-    child = LocalChild(entry.function, exercise)
-    assert confirm(exercise, child, lambda: child, len(exercise.cases)) == ""
+    assert confirmed("clinic_4", "LSE of +∞ for rows that do not exist") == ("", "")
+
+
+def confirmed(name: str, title: str) -> Confirmation:
+    exercise = _short(name)
+    child = LocalChild(find_entry(name, title).function, exercise)
+    return confirm(exercise, child, lambda: child, len(exercise.cases))
 
 
 def _short(name: str):

@@ -272,6 +272,29 @@ def tuned_forward(q, k, v, causal, alpha):
 """,
     "those of earlier lessons",
 )
+BESIDE_AN_EARLIER_KERNEL = Evasion(
+    "folded_logsumexp",
+    """
+from flashlearn.kernels.logsumexp import online_logsumexp
+
+
+@triton.jit
+def hide_kernel(x, lengths, y, alpha, n, row, column, BLOCK: tl.constexpr):
+    i, c = tl.program_id(0).to(tl.int64), tl.arange(0, BLOCK)
+    seen = c < tl.load(lengths + i)
+    score = alpha * tl.load(x + i * row + c * column, mask=c < n, other=0).to(tl.float32)
+    tl.store(y + i * n + c, tl.where(seen, score, -float("inf")), mask=c < n)
+
+
+def folded_logsumexp(x, lengths, alpha):
+    y = torch.empty(x.shape, dtype=torch.float32)
+    block = triton.next_power_of_2(x.shape[1])
+    hide_kernel[(len(x),)](x, lengths, y, alpha, x.shape[1], *x.stride(), BLOCK=block)
+    return online_logsumexp(y)
+""",
+    "of an earlier lesson",
+)
+"""Right, and by two kernels of which one was handed in before: it earns its points, and a remark."""
 EARLIER_BACKWARD = Evasion(
     "tuned_backward",
     """

@@ -54,6 +54,11 @@ class Weights:
         return self.telling & (self.got.abs() < self.noise)
 
     @property
+    def silent(self) -> Tensor:
+        """Pairs that have no weight that could be told from noise, whether they should have some or not."""
+        return self.got.abs() <= 20 * self.noise + MIN_WEIGHT
+
+    @property
     def leaking(self) -> Tensor:
         """Hidden pairs that have weight."""
         return ~self.visible & (self.got.abs() > 20 * self.noise + MIN_WEIGHT)

@@ -47,15 +47,17 @@ def find_pairs(w: Weights, outcome: Outcome) -> Finding | None:
     future = not bool(missing.tril(w.got.shape[1] - w.got.shape[0]).any())
     rows, columns = missing.any(1), missing.any(0)
     lines, count = "", int(missing.sum())
-    if bool((missing == (w.telling & rows[:, None])).all()):
+    if bool((missing == (w.telling & rows[:, None])).all() and w.silent[rows].all()):
         lines, count = "query", int(rows.sum())
-    elif bool((missing == (w.telling & columns[None, :])).all()):
+    elif bool((missing == (w.telling & columns[None, :])).all() and w.silent[:, columns].all()):
         lines, count, j = "key", int(columns.sum()), int(columns.nonzero()[0])
     return Finding(PairsMissing(outcome.case.name, count, (i, j), future, lines))
 
 
 def _missing_keys(w: Weights, telling: Tensor, columns: Tensor, outcome: Outcome) -> Finding | None:
     """Whole keys from some tile on, or up to some tile."""
+    if not bool(w.silent[:, columns].all()):
+        return None
     first, last = int(columns.nonzero()[0]), int(columns.nonzero()[-1])
     informative = telling.any(0).nonzero().flatten()
     how = (outcome.case.name, w.scans == "keys", _counted(outcome), _unread(w, 0, columns))
@@ -81,7 +83,7 @@ def _unread(w: Weights, side: int, missing: Tensor) -> tuple[str, ...] | None:
 def _missing_rows(w: Weights, telling: Tensor, rows: Tensor, case: str) -> Finding | None:
     informative = telling.any(1).nonzero().flatten()
     first, last = int(rows.nonzero()[0]), int(rows.nonzero()[-1])
-    if bool(rows[informative].all()):
+    if bool(rows[informative].all()) or not bool(w.silent[rows].all()):
         return None
     how = (case, w.scans == "queries", _unread(w, 1, rows))
     if w.tile_at(first) and bool(rows[informative][informative >= first].all()):

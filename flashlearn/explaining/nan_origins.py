@@ -186,6 +186,7 @@ def _finding(
         line=line,
         text=text,
         infinities=origin.infinities,
+        first=origin.number <= 1,  # they are numbered as they appear
     )
     return Finding(kind, origin.place, explained, cases)
 

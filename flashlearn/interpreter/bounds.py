@@ -127,6 +127,8 @@ def _how_far(
     d = _outside(view, index)[0]
     if index[d] < 0:
         return ("below",)
+    if view.shape[d] == 1:
+        return ()  # of a dimension with one place, the index is rarely what was computed
     last = int(np.flatnonzero(bad)[-1])
     if _index(access, region, view, last, int(offset[last]))[d] == index[d] == view.shape[d]:
         return ("size",)

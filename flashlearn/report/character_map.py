@@ -1,6 +1,6 @@
 """The tile map for a terminal: a character per group of elements, its worst; heads side by side.
 
-S_q 0 to 36 down, D 0 to 15 across; each character stands for 1 element; lines separate programs
+S_q 0 to 36 down, D 0 to 15 across; each character stands for 1 element
        batch 1, head 2
      0┃················
     16┃░░░░▒▒▒▒▒▒▒▒▒▒▒▒
@@ -106,5 +106,5 @@ def _ruler(tiles: TileMap, spans: tuple[list[tuple[int, int]], list[tuple[int, i
     where = across if tiles.strip else f"{tiles.axes[0]} 0 to {size[0] - 1} down, {across}"
     shows = "" if high * wide == 1 else " and shows the worst of them"
     return f"{where}; each character stands for {group if shows else '1 element'}{shows}" + (
-        "; lines separate programs" if cut else ""
+        "; lines separate what each program stored" if cut else ""
     )

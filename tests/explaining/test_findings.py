@@ -18,12 +18,12 @@ import flashlearn
 from flashlearn.exercise import Case
 from flashlearn.explaining import diagnose, findings, scope
 from flashlearn.explaining.findings import case_status, declared, nan_origin, symbolic, undefined_memory
-from flashlearn.explaining.findings.first_divergence import WithItsLine
+from flashlearn.explaining.findings.first_divergence import TwoDivergences, WithItsLine
 from flashlearn.explaining.findings.misplaced_stores import Transposed
 from flashlearn.explaining.findings.outputs import Outputs
 from flashlearn.explaining.findings.rule import labelled
 from flashlearn.explaining.findings.shape import Shape
-from flashlearn.explaining.findings.two_mistakes import Besides
+from flashlearn.explaining.findings.two_mistakes import AtOnce, Besides
 from flashlearn.explaining.findings.zero_sign_constants import ConstantFactor, Meaning, Sign
 from flashlearn.interpreter.observers.nan_origin import NonFiniteOrigin
 from flashlearn.judging.cases import run
@@ -170,6 +170,12 @@ def test_the_parts_are_named_once_each():
     parts = (Finding(Sign("dq")), Finding(Sign("dk")), Finding(Transposed("dv")))
     assert Finding(Outputs(parts)).mistake == "sign + transposed"
     assert Finding(WithItsLine(parts[:2])).mistake == "sign"
+
+
+def test_that_there_are_two_mistakes_is_said_once():
+    parts = (Finding(Sign("dq")), Finding(Sign("dk")))
+    named, departures = Finding(AtOnce(parts=parts)), Finding(TwoDivergences(parts))
+    assert Finding(WithItsLine((named, departures))).sentence.count("There are two mistakes.") == 1
 
 
 def test_an_outcome_that_says_nothing_of_its_fault_is_plain_data_too():

@@ -145,6 +145,17 @@ def test_an_argument_is_not_called_the_index_where_the_programs_number_is_1():
 
 
 @triton.jit
+def one_number_per_block(y_ptr, M, BLOCK: tl.constexpr):
+    tl.store(y_ptr + tl.program_id(0) * tl.cdiv(M, BLOCK) + tl.program_id(1), 1.0)
+
+
+def test_a_count_of_blocks_is_not_called_the_index_where_the_programs_number_is_1():
+    y = torch.zeros(4, 1)
+    error = stray(lambda: one_number_per_block[(4, 1)](y, 64, BLOCK=16))
+    assert "writes y_ptr[4, 0]" in error.sentence and "cdiv(M, BLOCK)`, index" not in error.sentence
+
+
+@triton.jit
 def other_strides_twice(x_ptr, y_ptr, M, N, other_row, BLOCK: tl.constexpr):
     r, c = tl.arange(0, BLOCK), tl.arange(0, BLOCK)
     tile = r[:, None] * other_row + c[None, :] * 2

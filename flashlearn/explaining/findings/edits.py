@@ -116,7 +116,7 @@ class TwoEdits(FindingKind):
         all_of_them = "both" if self.cases == 2 else "all"
         together = "With two changes everything is right; they may belong to one mistake."
         return Wording(
-            f"{'There seem to be two mistakes.' if self.reached else together} (1) {start} {some}. "
+            f"{together} (1) {start} {some}. "
             f"(2) {second.change().removesuffix(',')} as well, {all_of_them} pass.",
             labelled(("1", first.question), ("2", second.question)),
         )

@@ -186,6 +186,10 @@ class WithItsLine(FindingKind):
     def wording(self) -> Wording:
         """One after the other."""
         finding, departure = self.parts
+        if isinstance(departure.kind, TwoDivergences) and finding.sentence.startswith(
+            "There are two mistakes"
+        ):
+            return Wording(finding.sentence, finding.next_step)  # it has said so, and by name
         return Wording(f"{finding.sentence} {departure.sentence}", finding.next_step)
 
 

@@ -89,7 +89,7 @@ class NanOrigin(FindingKind):
     Its infinity may have `overflowed` before, in the place `where`; `zero` is a key of ZEROS, or empty. Of
     the inputs `unread` nothing was read. Unless there may be `blind` rows, all rows have something to see.
     The operation is in `line`, which reads `text`; 0 and empty, if that is not known. `infinities` is a key
-    of INFINITIES, or empty.
+    of INFINITIES, or empty. Unless it is the `first`, another operation made a NaN before it.
     """
 
     name = "origin of a NaN"
@@ -109,6 +109,7 @@ class NanOrigin(FindingKind):
     line: int = 0
     text: str = ""
     infinities: str = ""
+    first: bool = True
 
     @property
     def everywhere(self) -> bool:
@@ -143,7 +144,8 @@ class NanOrigin(FindingKind):
             if self.operation == "inf minus inf":
                 step = OPERATIONS["overflow"][1]
         where = f"in line {self.line}: {what}" if self.line else f"where {what}"
-        return Wording(f"The first NaN appears {where}.{source} {reached}", step)
+        which = "The first NaN" if self.first else "A NaN"
+        return Wording(f"{which} appears {where}.{source} {reached}", step)
 
 
 def sentence_away_from(finding: Finding, shown: Place | None) -> str:

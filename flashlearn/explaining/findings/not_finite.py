@@ -11,7 +11,7 @@ from flashlearn.outcome import Wording
 
 FROM_NAN = (
     "Follow this element backwards: in which line does a NaN or an infinity appear first? A NaN is made by "
-    "∞ − ∞, ∞ / ∞ or 0 · ∞, for instance, by 0/0, or by memory that is read before it is written."
+    "∞ − ∞, ∞ / ∞, 0 · ∞ or 0 / 0, for instance."
 )
 FROM_INFINITY = (
     "Follow this element backwards: in which line does a NaN or an infinity appear first, and which lines "
@@ -43,6 +43,8 @@ class NotFinite(Rule):
         if not bad.any():
             return None
         count, total, first = clue.extent(bad)
+        large = bad & (clue.expected.abs() >= 0.1 * clue.expected[bad].abs().max())
+        *_, first = clue.extent(large)  # a number that one can compare with
         got, expected = float(clue.check.got[first]), float(clue.expected[first])
         return cls(clue.name, clue.outcome.case.name, count, total, first, got, expected)
 

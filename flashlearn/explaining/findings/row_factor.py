@@ -39,8 +39,9 @@ class RowFactor(Rule):
         low, high = float(factors.min()), float(factors.max())
         if low < 1e-4:
             return SILENT if large else None
-        if math.isclose(low, high, rel_tol=1e-3, abs_tol=1e-6):
-            return SILENT  # one factor for all rows has a rule of its own
+        size = float(expected.abs().max())
+        if math.isclose(low, high, rel_tol=max(1e-3, 4 * clue.slack / size), abs_tol=1e-6):
+            return SILENT  # one factor for all rows, up to rounding, has a rule of its own
         scale = max(1.0, abs(low), abs(high))
         if not near(got[rows], factors[:, None] * expected[rows], scale * clue.slack):
             return None
@@ -63,5 +64,5 @@ class RowFactor(Rule):
         return Wording(
             f"Each row of {self.output} is the right one times a factor of its own, {self.factors[0]:.3g} to "
             f"{self.factors[1]:.3g} (case {self.case}): within a row the proportions are right.",
-            "Which numbers exist once per row, and is each of them right where it comes in?",
+            "By what is each row multiplied, or divided, and what is that number made of?",
         )

@@ -285,8 +285,9 @@ def _too_early(f: Mapping[str, Any]) -> str:
             "copies must name the same barrier."
         )
     return (
-        "So no partition can have waited for the tile that is being copied there: what must happen between "
-        "the two, or is the second one needed at all?"
+        "So no partition can have waited for the tile that is being copied there. If both belong to one "
+        "phase, let one `mbarrier.expect` name all of its bytes; if the second begins the next phase, "
+        "someone must wait for this one first."
     )
 
 

@@ -123,8 +123,18 @@ def _choices(term: Term, view: View) -> Iterator[Part]:
 
 def _exchanged(term: Term, index: tuple[ast.expr, ...], stride: tuple[ast.expr, ...]) -> bool:
     """Whether an argument would be the index, and what the kernel computes its stride: of 1 · n both can."""
-    given = {f for f in term.factors if isinstance(f, ast.Name) and f.id in term.scope.runtime_parameters}
+    given = {f for f in term.factors if _is_given(f, term)}
     return bool(index and stride) and given.issuperset(index) and given.isdisjoint(stride)
+
+
+def _is_given(factor: ast.expr, term: Term) -> bool:
+    """Whether it is an argument, or a count of blocks made of arguments alone: the same in every program."""
+    if isinstance(factor, ast.Name):
+        return factor.id in term.scope.runtime_parameters
+    if not isinstance(factor, ast.Call) or called(factor) not in ("cdiv", "num_programs"):
+        return False
+    names = {one.id for argument in factor.args for one in ast.walk(argument) if isinstance(one, ast.Name)}
+    return names <= set(term.scope.parameters)
 
 
 def _has_other_stride(term: Term, index: tuple[ast.expr, ...], view: View) -> bool:

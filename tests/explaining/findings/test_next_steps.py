@@ -76,6 +76,12 @@ def test_a_nan_has_its_own_line_also_as_the_second_of_two_mistakes(kind):
     assert "n line 31" in text and "here" not in text.lower().replace("where", "")
 
 
+def test_a_nan_is_called_the_first_only_where_none_was_made_before():
+    origin = NanOrigin("zero times inf", False, None, "c", "o", 1, 2, line=31)
+    assert origin.wording().sentence.startswith("The first NaN appears in line 31")
+    assert replace(origin, first=False).wording().sentence.startswith("A NaN appears in line 31")
+
+
 def test_a_nan_and_an_infinity_have_their_own_possible_causes_and_0_times_infinity_is_one():
     assert "0 · ∞" in not_finite.FROM_NAN and "0 · ∞" not in not_finite.FROM_INFINITY
     assert "logarithm of 0" in not_finite.FROM_INFINITY

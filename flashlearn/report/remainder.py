@@ -13,6 +13,7 @@ from flashlearn.explaining.findings.declared import Declared, DeclaredFault, Exp
 from flashlearn.explaining.findings.edits import EditAndMistake
 from flashlearn.explaining.findings.first_divergence import WithItsLine
 from flashlearn.explaining.findings.launcher import LauncherFault, NothingLaunched
+from flashlearn.explaining.findings.outputs import Outputs
 from flashlearn.explaining.findings.symbolic import NotCompared
 from flashlearn.explaining.findings.two_mistakes import AfterRepair, AtOnce, Besides, RoundedBesides
 from flashlearn.explaining.matching import has_wrong_numbers
@@ -57,11 +58,17 @@ def explained_and_left(result: CheckResult) -> str:
     if finding.fits < finding.of:
         share = some_of(finding.fits, max(finding.of, len(failing)), "failing case")
         if _only_seen(finding):
-            return f"this was seen in {share}: {AGAIN}"
+            return f"{_what(finding)} was seen in {share}: {AGAIN}"
         least = "at least " if isinstance(finding.kind, AfterRepair) else ""
         return f"this explains {least}{share}: {AGAIN}"
     fits = _fits_all(finding, result, failing)
     return f"{fits}; {LARGE}" if fits and _large_are_open(result) else fits
+
+
+def _what(finding: Finding) -> str:
+    """What was seen: of what is said of several outputs a case may show a part."""
+    several = isinstance(finding.kind, Outputs) and len(finding.parts) > 1
+    return "one of these, or more," if several else "this"
 
 
 def _large_are_open(result: CheckResult) -> bool:
@@ -87,7 +94,7 @@ def _fits_all(finding: Finding, result: CheckResult, failing: list[Outcome]) -> 
         return OPEN if len(failing) > 1 else ""  # it is about the case that it names
     if _only_seen(finding):
         seen = some_of(finding.of, max(len(failing), finding.of), "failing case")
-        return f"this was seen in {seen}; {OPEN}"
+        return f"{_what(finding)} was seen in {seen}; {OPEN}"
     declared = _is_declared(finding) and result.exercise.kind is not Kind.SYMBOLIC
     silent = sum(map(_has_no_numbers, failing)) if declared else 0
     gives = "reproduces the numbers of" if declared and not _was_tried(finding) else "explains"

@@ -26,6 +26,7 @@ OPERATIONS = {
     frozenset("@*"): "Which product is needed here: of matrices, or element by element?",
     frozenset(("/", "//")): "Is this a whole number, and what becomes of the remainder?",
 }
+SIDES = "What belongs where the condition is true, and what where it is false?"
 ENDS = "Try small numbers by hand: what does this come to, and what should it be?"
 BASES = {
     "exp": "In which base is the exponent here: e or 2?",
@@ -60,7 +61,7 @@ def _of_constant(old: str, new: str) -> str:
     if FLAG.search(old) and FLAG.search(new):
         return "What does this flag decide, and for which calls is each of its values right?"
     if "where(" in old:
-        return "For which elements is the condition true, and what must they hold?"
+        return SIDES
     if NUMBER_AT_THE_END.search(old) and (NUMBER_AT_THE_END.search(new) or old.startswith(new)):
         return ENDS
     return ""
@@ -68,7 +69,7 @@ def _of_constant(old: str, new: str) -> str:
 
 def _of_fill(old: str, new: str) -> str:
     """What `tl.where` fills in may be the result itself; other fillers go into what follows."""
-    return "For which elements is the condition false, and what must they hold?" if "where(" in old else ""
+    return SIDES if "where(" in old else ""
 
 
 def _of_function(old: str, new: str) -> str:

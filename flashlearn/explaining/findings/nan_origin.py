@@ -135,11 +135,9 @@ class NanOrigin(FindingKind):
             return Wording(f"{where}. {reached}", step)
         source = ""
         if self.overflowed:
-            line = (
-                f"line {self.where.line} (`{self.where.text.strip()}`), where a number "
-                if self.where is not None
-                else ""
-            )
+            text = self.where.text.strip() if self.where is not None else ""
+            quoted = f" (`{text}`)" if text else ""
+            line = f"line {self.where.line}{quoted}, where a number " if self.where is not None else ""
             source = f" The infinity comes from {line or 'a number that '}became too large for its format."
             if self.operation == "inf minus inf":
                 step = OPERATIONS["overflow"][1]

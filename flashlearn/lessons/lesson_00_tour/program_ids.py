@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import torch
 import triton
 from torch import Tensor
@@ -25,6 +27,11 @@ def _elements(x: Tensor) -> Tensor:
 
 def _programs(x: Tensor, block: int) -> int:
     return triton.cdiv(x.numel(), block)
+
+
+def _again_after(programs: int) -> Callable[[Tensor, int], Tensor]:
+    """The blocks' numbers as so few programs write them that take the blocks in turn."""
+    return lambda x, block: ids(x, block) % programs
 
 
 def _with(old: str, new: str) -> Variant:
@@ -85,6 +92,16 @@ MISTAKES = {
         ),
         next_step="How many neighbouring elements does one program own? That is what i is divided by.",
         wrong=lambda x, block: _elements(x) // max(1, _programs(x, block)),
+    ),
+    "numbers that start again": Mistake(
+        sentence=(
+            "The numbers start again at 0 after a few blocks. A program that walks over several blocks, and "
+            "stores its own number in all of them, makes such numbers."
+        ),
+        next_step="Slot i should hold i // block: the number of the block that is written, whichever program "
+        "writes it.",
+        wrong=_again_after(4),
+        also=tuple(map(_again_after, (2, 3, 5, 6, 7, 8, 16, 32, 64))),
     ),
     "counted from one": Mistake(
         sentence="Every number is one too large: programs are counted from 0.",

@@ -33,6 +33,18 @@ MISTAKES = {
         "By what is p multiplied, if the entries of dlog do not sum to 1?",
         wrong=lambda p, dlog: dlog - p,
     ),
+    "one class of a loss": Mistake(
+        "You returned p + dlog. That is right where dlog is −1 at one class and 0 elsewhere, as in a "
+        "cross-entropy loss: there its sum is −1. Any dlog may arrive here.",
+        "By what is p multiplied, if the entries of dlog do not sum to −1?",
+        wrong=lambda p, dlog: p + dlog,
+    ),
+    "one class and the sign": Mistake(
+        "You returned p − dlog: the gradient of a cross-entropy loss, if dlog is 1 at its class. Here dlog "
+        "is what has arrived, with its sign, and its entries need not sum to 1.",
+        "Which sign has the path from s_j to its own logarithm, and by what is p multiplied?",
+        wrong=lambda p, dlog: p - dlog,
+    ),
     "log Z forgotten": Mistake(
         "You returned dlog unchanged: that is the contribution of the term s_k. The term −log Z is missing.",
         "Every score is part of Z: what is ∂ log Z/∂s_j?",

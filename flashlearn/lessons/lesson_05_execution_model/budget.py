@@ -41,6 +41,7 @@ def faulty_budget(
         occupancy = sp.Rational(blocks, gpu.blocks_per_sm)
     else:
         occupancy = sp.Rational(blocks * warps, gpu.warps_per_sm)
+    shared += RESERVED if "reserve returned" in faults else 0
     return accumulator, shared, occupancy * (100 if "percent" in faults else 1)
 
 
@@ -51,6 +52,7 @@ def _limits(shared, warps, registers, gpu, faults: Faults) -> list[sp.Expr]:
     elif "registers as given" not in faults:
         registers = -(-registers // 8) * 8
     reserved = 0 if faults & {"nothing reserved", "reserved once"} else RESERVED
+    reserved = 1000 if "1000 reserved" in faults else reserved
     once = RESERVED if "reserved once" in faults else 0
     threads = warps if "one thread per warp" in faults else WARP if "one warp" in faults else WARP * warps
     limits = {
@@ -122,11 +124,22 @@ MISTAKES = {
         "How many blocks of shared + 1024 bytes fit into the multiprocessor?",
         **formula("nothing reserved"),
     ),
+    "the reserve in shared": Mistake(
+        "Your shared memory includes the 1 KiB that the system takes for each resident block. The kernel "
+        "does not ask for it: it counts only where the blocks share a multiprocessor's memory.",
+        "Keep the two apart: the bytes of the tiles, and those of a resident block, 1024 more.",
+        **formula("reserve returned"),
+    ),
     "shared memory reserved once": Mistake(
         "You took the 1 KiB that the system reserves from the multiprocessor once. It takes 1 KiB for each "
         "resident block.",
         "How many blocks of shared + 1024 bytes fit into the multiprocessor?",
         **formula("reserved once"),
+    ),
+    "a thousand bytes reserved": Mistake(
+        "You took 1000 bytes for what the system reserves for each resident block. It is 1 KiB, 1024 bytes.",
+        "How many blocks of shared + 1024 bytes fit into the multiprocessor?",
+        **formula("1000 reserved"),
     ),
     "occupancy in percent": Mistake(
         "Your occupancy is 100 times too large: a share of the warps, asked for as a number from 0 to 1.",

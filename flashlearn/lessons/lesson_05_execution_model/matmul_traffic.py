@@ -41,11 +41,16 @@ def faulty_traffic(M, N, K, B_M, B_N, B_K, e, faults: Faults = NONE) -> sp.Expr:
     if "whole tiles" in faults or "whole tiles loaded" in faults:
         M, N, K = (block * sp.ceiling(n / block) for n, block in ((M, B_M), (N, B_N), (K, B_K)))
     stored = M * N if "whole tiles" in faults else stored
+    rows = B_M * sp.ceiling(M / B_M) if "whole rows of A" in faults else M
+    columns = B_N * sp.ceiling(N / B_N) if "whole columns of B" in faults else N
+    if "whole tiles stored" in faults:
+        stored = B_M * sp.ceiling(M / B_M) * B_N * sp.ceiling(N / B_N)
     stores = 0 if "no stores" in faults else stored
     stores *= 2 if "C read" in faults else 1
     stores *= blocks(K, B_K) if "C in every step" in faults else 1
     stores *= sp.ceiling(K / B_K) if "C in every step, rounded up" in faults else 1
-    return (1 if "elements" in faults else e) * (M * K * across + K * N * down + stores)
+    stores *= 4 / e if "C in fp32" in faults else 1
+    return (1 if "elements" in faults else e) * (rows * K * across + K * columns * down + stores)
 
 
 def _block_count(size: sp.Expr, block: sp.Expr, faults: Faults) -> sp.Expr:
@@ -85,6 +90,12 @@ MISTAKES = {
         "Look at the kernel: how many loads of c_ptr are there?",
         **formula("C read"),
     ),
+    "C in fp32": Mistake(
+        "C is counted with four bytes for each element, the accumulator's. What is stored has C's dtype: e "
+        "bytes, like A and B.",
+        "To which dtype does the kernel convert the sum before tl.store?",
+        **formula("C in fp32"),
+    ),
     "C once per step": Mistake(
         "You counted C in every step over K. The accumulator stays in registers from step to step, and C is "
         "stored once, when the sum is complete.",
@@ -114,7 +125,13 @@ MISTAKES = {
         "mask hides requests nothing.",
         "Count what lies inside: taken together, the programs that compute the same columns of C load "
         "exactly M·K elements of A.",
-        **formula("whole tiles", also=("whole tiles loaded", "whole steps", "whole blocks")),
+        **formula(
+            "whole tiles",
+            also=(
+                *("whole tiles loaded", "whole steps", "whole blocks", "whole tiles stored"),
+                *("whole rows of A", "whole columns of B", ("whole rows of A", "whole columns of B")),
+            ),
+        ),
     ),
 }
 

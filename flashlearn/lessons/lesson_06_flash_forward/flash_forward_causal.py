@@ -11,6 +11,7 @@ from flashlearn.lessons.lesson_06_flash_forward.faulty_kernels import kernel_mis
 from flashlearn.lessons.lesson_06_flash_forward.forward_cases import (
     BOTH,
     LOW_FIRST_ROW,
+    LOW_LAST_TILE,
     SAME_PRECISION,
     forward_work,
     head_inputs,
@@ -33,7 +34,7 @@ flash_forward_causal = Exercise(
     signature="(q, k, v, alpha) -> (o, lse)",
     outputs=("o", "lse"),
     inputs=head_inputs,
-    cases=(*BOTH, LOW_FIRST_ROW, *TILE_EDGES, *ON_A_GPU),
+    cases=(*BOTH, LOW_FIRST_ROW, LOW_LAST_TILE, *TILE_EDGES, *ON_A_GPU),
     judged=HowJudged(
         reference=functools.partial(reference.attention_forward, causal=True),
         twins=tuple(functools.partial(formula, causal=True) for formula in SAME_PRECISION),

@@ -12,11 +12,13 @@ from flashlearn.exercise import Case, Earlier, Inputs, Work
 from flashlearn.lessons.shared import reference
 from flashlearn.lessons.shared.attention_cases import (
     FP16,
+    LOW_SCORES,
     SHARED,
     WIDE,
     attention_case,
     forward_inputs,
     heads_innermost,
+    low_scores,
     products_work,
 )
 from flashlearn.lessons.shared.hidden_tiles import hidden_tiles
@@ -26,6 +28,9 @@ from flashlearn.running.answer import Answer
 LAYOUTS = "three layouts"  # q contiguous, k [B, S, D, H] in memory, v with D and S exchanged in memory
 
 FALLING = "scores falling by 120"  # those of the keys from 128 on: between two tiles of 16 to 128 keys
+RISING = (
+    "scores rising by 40"  # the same: the weights of the first are 0 then, exp(40) is more than fp16 holds
+)
 
 SINGLE = (  # a query per head; six heads, since the error of one number alone is luck
     attention_case(1, 1, 16, B=2, H=3, magnitude=3000.0, seed=2),  # scores to −10⁷
@@ -47,24 +52,31 @@ BOTH = (
         name="S 20 × 37, D 16, values ×10, negative alpha",
     ),
     attention_case(8, 200, 16, data=FALLING, seed=64),  # exp(120) is more than fp32 holds
+    attention_case(8, 200, 16, dtype=FP16, data=RISING, seed=73),
     attention_case(2, 1025, 16, seed=65),  # the last tile has one key, whatever its size
     attention_case(270, 3, 16, seed=66),  # more queries than fit in one block
     *WIDE,
 )
 LOW_ROWS = attention_case(20, 1, 16, magnitude=10.0, seed=63)  # their only score is far below zero
+LOW_LAST_TILE = attention_case(18, 37, 16, data=LOW_SCORES, seed=72)
+"""Under a causal mask some queries see nothing of the last tile, and far below zero is all that they see."""
 LOW_FIRST_ROW = attention_case(37, 37, 16, magnitude=10.0, seed=71)  # causal: the first query sees one key
 
 
 def head_inputs(case: Case, generator: torch.Generator) -> Inputs:
     """q [B, H, S_q, D], k and v [B, H, S_k, D], alpha; in LAYOUTS each tensor has another kind of strides.
 
-    In FALLING the first of the D products is 60 for the first 128 keys and −60 for the rest.
+    In FALLING the first of the D products is 60 for the first 128 keys and −60 for the rest; in RISING it is
+    −20, then 20.
     """
     given = forward_inputs(case, generator)
     if case.data == LAYOUTS:
         given |= {"k": heads_innermost(given["k"]), "v": given["v"].mT.contiguous().mT}
-    if case.data == FALLING:
-        step = torch.where(torch.arange(case.sizes["S_k"]) < 128, 60.0, -60.0)
+    if case.data == LOW_SCORES:
+        given = low_scores(given)
+    if case.data in (FALLING, RISING):
+        first, rest = (60.0, -60.0) if case.data == FALLING else (-20.0, 20.0)
+        step = torch.where(torch.arange(case.sizes["S_k"]) < 128, first, rest)
         given["q"][..., 0], given["k"][..., 0] = 1.0, step / given["alpha"]
     return given
 

@@ -26,12 +26,21 @@ def _share(pid: Any, programs: Any, blocks: Any, heads: Any, how: str) -> tuple[
         "lightest first": lambda number: number // heads + 1,
         "head by head": lambda number: blocks - number % blocks,
         "no mask": lambda number: blocks,
+        "divided by blocks": lambda number: blocks - number // blocks,
+        "the turn": lambda number: blocks - number // programs,
     }.get(how, lambda number: blocks - number // heads)
-    return len(numbers), sum(map(tiles, numbers))
+    counted = list(map(tiles, numbers))
+    if counted and how in ("mean", "mean rounded down"):
+        ends = counted[0] + counted[-1]
+        return len(counted), len(counted) * ends // 2 if how == "mean" else len(counted) * (ends // 2)
+    if counted and how == "first":
+        return len(counted), len(counted) * counted[0]
+    return len(counted), sum(counted)
 
 
-def _wrong(how: str) -> dict[str, Any]:
-    return {"wrong": functools.partial(_share, how=how)}
+def _wrong(how: str, *also: str) -> dict[str, Any]:
+    wrong, *others = (functools.partial(_share, how=each) for each in (how, *also))
+    return {"wrong": wrong, "also": tuple(others)}
 
 
 MISTAKES = {
@@ -72,6 +81,31 @@ MISTAKES = {
         "Every block is counted with all tiles of keys, as without a mask.",
         "Which keys do the queries of block n see under a causal mask?",
         **_wrong("no mask"),
+    ),
+    "the mean of the first and the last block": Mistake(
+        "The tiles are the number of blocks times the mean of the first block's tiles and the last one's. "
+        "That is not their sum where the tiles fall by unequal steps, or where the mean is rounded.",
+        "2 blocks of 3 heads and 2 programs: how many tiles has each of the three blocks of program 0?",
+        **_wrong("mean", "mean rounded down"),
+    ),
+    "all blocks like the first": Mistake(
+        "Every block of the program is counted with as many tiles as its first one. Later blocks of its "
+        "share can be lighter.",
+        "How far does `programs` carry the program in the order of heaviest_first, and where does the next "
+        "lighter block begin there?",
+        **_wrong("first"),
+    ),
+    "divided by the number of blocks": Mistake(
+        "The block is found from the number divided by `blocks`. In this order the same block of all heads "
+        "comes first, then the one before it: a block has `heads` numbers in a row.",
+        "How many numbers follow each other with the same number of tiles?",
+        **_wrong("divided by blocks"),
+    ),
+    "a tile fewer in each turn": Mistake(
+        "Each turn is counted with one tile fewer than the one before. How far the tiles fall in a turn "
+        "depends on `programs` and `heads`.",
+        "What is the program's number in its second turn, and which block has that number?",
+        **_wrong("the turn"),
     ),
 }
 

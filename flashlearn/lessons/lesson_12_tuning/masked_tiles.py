@@ -31,6 +31,14 @@ def _tiles(
     beyond = whole + tiles * edge - end
     if "keys that are seen" in faults:
         beyond = end - whole
+    if "seen part of the last tile" in faults:
+        beyond = (end - whole) % edge
+    if "whole tile" in faults:
+        beyond = edge - (end - whole) % edge
+    if "first query" in faults:
+        beyond = whole + tiles * edge - min(first + 1, S)
+    if "beyond S" in faults:
+        beyond = max(0, whole + tiles * edge - S)
     if "pairs" in faults:
         beyond = beyond * block_q
     return tiles, beyond
@@ -76,6 +84,30 @@ MISTAKES = {
         "Where does the last tile end, and where should it?",
         **_wrong("keys that are seen"),
     ),
+    "the part of the last tile that is seen": Mistake(
+        "The second number is the remainder of (end − whole) / edge: the keys of the last tile before `end`, "
+        "if it is not full. Asked are the keys that the tile holds from `end` on.",
+        "A tile of 16 keys holds 4 that are seen: how many does it compute for nothing?",
+        **_wrong("seen part of the last tile"),
+    ),
+    "a whole tile where nothing is left over": Mistake(
+        "Where `edge` divides the number of keys, the second number is `edge`. The last tile is full there, "
+        "and nothing is beyond.",
+        "What is edge − n % edge for n = edge?",
+        **_wrong("whole tile"),
+    ),
+    "what the first query does not see": Mistake(
+        "The second number counts the keys that the block's first query does not see. Asked are those that "
+        "no query of the block sees, which its last one decides.",
+        "Which query of the block sees most keys?",
+        **_wrong("first query"),
+    ),
+    "keys beyond the sequence alone": Mistake(
+        "The second number counts only keys from S on. The last tile may also hold keys of the sequence that "
+        "come after the block's last query.",
+        "Which keys of the last tile does the causal mask hide from every query of the block?",
+        **_wrong("beyond S"),
+    ),
     "pairs instead of keys": Mistake(
         "The second number is multiplied by the number of queries: asked are columns of the tile.",
         "How many keys does the last tile hold that no query of the block sees?",
@@ -98,6 +130,7 @@ FRESH = (
     block(96, 48, 64, 16, 500),
     block(320, 64, 256, 32, 2000),
     block(80, 16, 96, 32, 90),
+    block(64, 40, 64, 32, 500),
 )
 """Further blocks, at which an edit of a wrong answer must be right to be believed."""
 

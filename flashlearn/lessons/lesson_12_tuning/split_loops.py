@@ -26,6 +26,8 @@ def _split(first: Any, block_q: Any, block_k: Any, S_q: Any, S_k: Any, how: str)
         end = max(0, min(S_k, first + block_q))
     if how == "end not cut":
         end = max(0, first + block_q + offset)
+    if how == "nothing for the first" and first + 1 + offset <= 0:
+        return 0, 0
     if how == "below 0":
         end = min(S_k, first + block_q + offset)
         whole = min(S_k, first + 1 + offset) // block_k * block_k
@@ -75,6 +77,11 @@ MISTAKES = {
         "end is at most S_k.",
         **_splits("end not cut"),
     ),
+    "the first query decides that nothing is seen": Mistake(
+        "Both bounds are 0 as soon as the block's first query sees no key. Its last query may see some.",
+        "Which query of a block sees most, and which bound depends on it?",
+        **_splits("nothing for the first"),
+    ),
     "bounds below 0": Mistake(
         "With fewer keys than queries the first blocks see nothing, and a bound is negative.",
         "Both are at least 0.",
@@ -98,6 +105,7 @@ FRESH = (
     bounds(0, 32, 64, 500, 450),
     bounds(128, 64, 32, 300, 80),
     bounds(448, 64, 32, 500, 450),
+    bounds(64, 64, 32, 500, 400),
 )
 """Further blocks, at which an edit of a wrong answer must be right to be believed."""
 
@@ -119,6 +127,7 @@ split_loops = Exercise(
         bounds(0, 64, 32, 64, 100),
         bounds(64, 64, 32, 100, 64),
         bounds(0, 32, 32, 100, 37),
+        bounds(32, 32, 32, 100, 60),  # the first query sees nothing, the last one does
         bounds(0, 16, 16, 1, 200),
         bounds(31, 1, 32, 64, 64),
     ),

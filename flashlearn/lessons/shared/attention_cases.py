@@ -85,6 +85,14 @@ def scale_of(case: Case) -> float:
     return -alpha if case.data == "negative alpha" else alpha
 
 
+LOW_SCORES = "scores near −120"
+
+
+def low_scores(given: Inputs) -> Inputs:
+    """Queries point away from all keys: every score is near −4 · 5.5², and LSE with them, where D is 16."""
+    return {**given, "q": given["q"] / 2 - 5.5, "k": given["k"] / 2 + 5.5}
+
+
 def forward_inputs(case: Case, generator: torch.Generator) -> Inputs:
     """q [B, H, S_q, D], k and v [B, H, S_k, D], alpha."""
     q, k, v = (_draw(case, S, generator) for S in ("S_q", "S_k", "S_k"))

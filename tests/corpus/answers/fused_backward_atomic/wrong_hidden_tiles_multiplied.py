@@ -5,16 +5,6 @@
 # base: wrong_share_without_alpha
 
 # --- replace
-from torch import Tensor
-from flashlearn.kernels.delta import delta_preprocess
-from flashlearn.kernels.reach import refuse_far_rows
-
-
-@triton.jit
-# --- with
-@triton.jit
-
-# --- replace
     kj = tl.program_id(0) * BLOCK_K + tl.arange(0, BLOCK_K)
 # --- with
     columns = tl.program_id(0) * BLOCK_K + tl.arange(0, BLOCK_K)

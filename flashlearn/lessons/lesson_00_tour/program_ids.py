@@ -100,8 +100,8 @@ MISTAKES = {
         ),
         next_step="Slot i should hold i // block: the number of the block that is written, whichever program "
         "writes it.",
-        wrong=_again_after(4),
-        also=tuple(map(_again_after, (2, 3, 5, 6, 7, 8, 16, 32, 64))),
+        wrong=_again_after(2),
+        also=tuple(map(_again_after, (3, 4, 5, 6, 7, 8, 16, 32, 64))),
     ),
     "counted from one": Mistake(
         sentence="Every number is one too large: programs are counted from 0.",

@@ -57,18 +57,4 @@ def flash_forward_kernel(
     tl.store(lse_ptr + rows, ref + tl.log(total), mask=rows < S_q)
 
 
-def flash_forward(
-    q: Tensor, k: Tensor, v: Tensor, alpha: float, block: int | None = None
-) -> tuple[Tensor, Tensor]:
-    """O [B, H, S_q, D] in q's dtype, and LSE [B, H, S_q] in fp32; every query sees all S_k ≥ 1 keys."""
-    B, H, S_q, D = q.shape
-    S_k = k.shape[2]
-    o = torch.empty((B, H, S_q, D), dtype=q.dtype, device=q.device)
-    lse = torch.empty((B, H, S_q), dtype=torch.float32, device=q.device)
-    BLOCK = block or (64 if q.is_cuda and q.element_size() == 2 else 32)
-    BLOCK_D = max(16, triton.next_power_of_2(D))  # tl.dot wants 16 at least
-    flash_forward_kernel[(triton.cdiv(S_q, BLOCK), H, B)](
-        q, k, v, o, lse, alpha, H, S_q, S_k, D, *q.stride(), *k.stride(), *v.stride(), *o.stride(),
-        BLOCK_Q=BLOCK, BLOCK_K=BLOCK, BLOCK_D=BLOCK_D,
-    )
-    return o, lse
+# INCLUDE: _flash_forward

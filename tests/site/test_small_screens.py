@@ -25,6 +25,7 @@ WITH_PICTURES = (
 )
 UNFOLD = "for (const fold of document.querySelectorAll('details')) fold.open = true"
 CUT = """() => [...document.querySelectorAll("article img, article svg")].filter((picture) => {
+  if (picture.closest(".fl-trace")) return false;
   const width = picture.getBoundingClientRect().width;
   let edge = innerWidth;
   for (let box = picture.parentElement; box; box = box.parentElement)
@@ -32,7 +33,7 @@ CUT = """() => [...document.querySelectorAll("article img, article svg")].filter
       edge = Math.min(edge, box.getBoundingClientRect().right);
   return width && picture.getBoundingClientRect().right > edge + 1;
 }).map((picture) => picture.alt || picture.outerHTML.slice(0, 200))"""
-"""Pictures of which the right end cannot be seen."""
+"""Pictures of which the right end cannot be seen; a trace's are not scaled down, and scroll."""
 UNMARKED = """() => [...document.querySelectorAll("article *")].filter((box) =>
   ["auto", "scroll"].includes(getComputedStyle(box).overflowX) && box.clientWidth
   && box.scrollWidth > box.clientWidth + 3

@@ -22,7 +22,7 @@ FROM_INFINITY = (
 
 @dataclass(frozen=True)
 class NotFinite(Rule):
-    """`count` of `total` elements; the `first`, by its index, is `got` where `expected` is right."""
+    """`count` of `total` elements; of those that should be large the `first` is `got`, not `expected`."""
 
     name = "not finite"
     rank = 210

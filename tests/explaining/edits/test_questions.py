@@ -20,7 +20,12 @@ from flashlearn.explaining.edits.questions import BY_KIND, question_of
         ("constant", "MASKED=False", "MASKED=True", "flag"),
         ("constant", "tl.where(blind, 0.0, m)", 'tl.where(blind, float("-inf"), m)', "condition"),
         ("constant", "n + B - 2", "n + B - 1", "small numbers"),
-        ("fill value", "tl.where(l > 0, lse, 0.0)", 'tl.where(l > 0, lse, float("-inf"))', "true, and what where it is false"),
+        (
+            "fill value",
+            "tl.where(l > 0, lse, 0.0)",
+            'tl.where(l > 0, lse, float("-inf"))',
+            "true, and what where it is false",
+        ),
         ("fill value", "tl.load(p, mask=m, other=0.0)", "tl.load(p, mask=m, other=-inf)", "follows"),
         ("function", "torch.empty(n)", "torch.zeros(n)", "first value is stored"),
         ("function", "tl.exp(x)", "tl.exp2(x)", "e or 2"),

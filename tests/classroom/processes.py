@@ -13,12 +13,23 @@ def beneath(number: int) -> list[int]:
 
 def workers(number: int) -> list[int]:
     """The workers of the run that a process is: forks of its worker server."""
-    return [
-        fork
-        for server in _children(number)
-        for fork in _children(server)
-        if "flashlearn.classroom.workers.server" in command(fork) == command(server)
-    ]
+    return forks(number, "flashlearn.classroom.workers.server", 1)
+
+
+def forks(number: int, name: str, generation: int) -> list[int]:
+    """Processes beneath `number` with `name` in their command, which is that of so many ancestors as well.
+
+    A fork has the command of whom it was forked from: a server's generation is 0, its forks' is 1.
+    """
+    found = [(one, 0 if name in command(one) else -1) for one in _children(number)]
+    chosen = []
+    while found:
+        one, depth = found.pop()
+        chosen += [one] if depth == generation else []
+        for below in _children(one):
+            same = depth >= 0 and command(below) == command(one)
+            found.append((below, depth + 1 if same else 0 if name in command(below) else -1))
+    return chosen
 
 
 def command(number: int) -> str:

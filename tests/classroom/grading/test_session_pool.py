@@ -24,7 +24,7 @@ from flashlearn.classroom.workers.pool import Pool
 from flashlearn.lessons import find
 from flashlearn.running.run_modes import PlainCall
 from tests.classroom.answers import IMPORTS, ROW_SUM
-from tests.classroom.processes import alive, beneath, command
+from tests.classroom.processes import alive, forks
 
 ASSIGNMENT = Assignment("week 1", (AssignedExercise("row_sum", "00", 2),), "0", b"theirs", "key")
 SUBMISSION = Submission("Ada", ("ada.ipynb",), (CodeCell(IMPORTS), CodeCell(ROW_SUM, "row_sum")), "1")
@@ -48,7 +48,7 @@ def test_a_session_without_one_of_its_processes_blames_no_student(
 def test_whichever_process_of_a_run_is_killed_every_submission_gets_its_grade():
     if why := layers.available().insufficient():
         pytest.skip(why)
-    kinds = ["sandbox.server", "workers.server", ""]
+    kinds = [("sandbox.server", 1), ("workers.server", 2), ("workers.server", 0)]
     jobs = [
         Job(dataclasses.replace(SUBMISSION, student=str(n), key=str(n)), ASSIGNMENT)
         for n in range(len(kinds) + 1)
@@ -57,10 +57,11 @@ def test_whichever_process_of_a_run_is_killed_every_submission_gets_its_grade():
     with Pool(Grading(), workers=1) as pool:
         for job, grade in pool.run(jobs):
             found[job.submission.student] = grade.status, grade.points
-            if kinds:  # the last of a kind: the factory, the fork that makes judges, and the worker server
-                kind = kinds.pop(0)
-                of = [number for number in beneath(os.getpid()) if kind in command(number) and alive(number)]
-                os.kill(of[-1] if kind else pool.server.process.pid, signal.SIGKILL)
+            if kinds:  # the factory of sandboxed children, the fork that makes judges, and the worker server
+                of = [number for number in forks(os.getpid(), *kinds.pop(0)) if alive(number)]
+                assert of
+                for number in of:
+                    os.kill(number, signal.SIGKILL)
     assert found == {job.submission.student: ("graded", 2) for job in jobs}
     assert pool.server.started == 2
 

@@ -1,7 +1,7 @@
 """`python -m tools.site`: the website in build/site, and what its pages weigh.
 
 python -m tools.site                    everything
-python -m tools.site --few-pictures     the gallery with one picture for each exercise: quicker, for tests
+python -m tools.site --few-pictures     a picture for every third exercise in the gallery: quicker, for tests
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ def main() -> int:
     """Build the site; the exit status of Sphinx, whose warnings are errors."""
     arguments = argparse.ArgumentParser(prog="python -m tools.site", description=__doc__.partition("\n")[0])
     arguments.add_argument("--out", type=Path, default=ROOT / "build" / "site", help="where the pages go")
-    arguments.add_argument("--few-pictures", action="store_true", help="one picture for each exercise")
+    arguments.add_argument("--few-pictures", action="store_true", help="a picture for every third exercise")
     arguments.add_argument("--address", default="ADDRESS", help="the address that readers clone")
     arguments.add_argument(
         "--modules", type=Path, default=ROOT / "build" / "npm" / "node_modules", help="what npm installed"

@@ -26,8 +26,9 @@ def write(
 ) -> None:
     """Write the sources of the site of the clone at `root` to the folder `target`.
 
-    `address` is what readers clone. With `few_pictures` the gallery has one for each exercise. `modules` are
-    the packages from npm with which formulas are solved in the page; without, they can only be read.
+    `address` is what readers clone. With `few_pictures` the gallery has one for every third exercise.
+    `modules` are the packages from npm with which formulas are solved in the page; without, they can only be
+    read.
     """
     static = target / "_static"
     shutil.copytree(HERE / "static", static)

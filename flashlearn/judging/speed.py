@@ -46,6 +46,18 @@ class Mark:
 
 
 @dataclass(frozen=True)
+class Counted:
+    """The bytes that an observed run moved in a case, each counted once, and the least that any kernel moves.
+
+    They are not scaled up to other sizes: there a kernel may take other steps, and mask fewer lanes.
+    """
+
+    case: Case
+    bytes: float
+    least_bytes: float | None
+
+
+@dataclass(frozen=True)
 class Timing:
     """One call's time, measured or predicted. Unknown values are None.
 
@@ -54,9 +66,9 @@ class Timing:
     speed relative to that one, above 1 if the learner is faster. `marks` are the grades for speed that could
     be tested here. `reached` is what this GPU reaches with a large product and a large copy. `least_bytes`
     and `least_operations` are the minimum for any kernel, and `predictions`, in seconds by GPU name, the time
-    that these take. `bytes` and `operations` are the same if measured; if predicted, they are the observer's
-    counts (each byte once), scaled up from the case `scaled_from`. `half` says that the inputs are in half
-    precision. `case` is the one that was timed; `smaller` says why, if it is not the usual one.
+    that these take. `bytes` and `operations` are the same if measured. If predicted, `counted` is what the
+    observer counted in a case. `half` says that the inputs are in half precision. `case` is the one that was
+    timed; `smaller` says why, if it is not the usual one.
     """
 
     where: str
@@ -71,7 +83,7 @@ class Timing:
     predictions: Mapping[str, float] = field(default_factory=dict)
     least_bytes: float | None = None
     least_operations: float | None = None
-    scaled_from: Case | None = None
+    counted: Counted | None = None
     half: bool = False
     case: Case | None = None
     smaller: str = ""
@@ -177,20 +189,16 @@ def marks(timed: HowTimed, own: Measurement, peers: Mapping[str, Measurement]) -
 
 
 def predict(exercise: Exercise, case: Case, case_inputs: Inputs, observation: Observation) -> Timing:
-    """The roofline time of `exercise.timed.case` on GPUs that run it, and the kernel's estimated work there.
+    """The roofline time of `exercise.timed.case` on GPUs that run it, and what was counted in `case`.
 
-    The kernel's bytes and operations were counted in `case`, a small one, and are scaled up in proportion to
-    the least work of the two cases. They are not a bound: lanes hidden by a mask are counted, and a small
-    case has more of them. Without a case for timing the counts are reported unscaled, without a time.
+    Without a case for timing there is no time.
     """
-    operations, moved = float(observation.total_operations), float(observation.bytes_unique)
     least = exercise.judged.work(case_inputs) if exercise.judged.work else None
     inputs = draws.without_data(exercise, exercise.timed.case) if least and exercise.timed.case else None
+    counted = Counted(case, float(observation.bytes_unique), least.bytes if least else None)
     if inputs is None:
-        here = least.bytes if least else None
-        return Timing(_shapes(case_inputs), False, bytes=moved, operations=operations, least_bytes=here)
+        return Timing(_shapes(case_inputs), False, counted=counted)
     larger, half = exercise.judged.work(inputs), _is_half(inputs)
-    grown = larger.operations / least.operations if least.operations else larger.bytes / least.bytes
     eight = _size(inputs) == 1
     oldest = max(exercise.judged.needs, device.FP8_MIN_TARGET if eight else 0)
     seconds = {
@@ -201,12 +209,10 @@ def predict(exercise: Exercise, case: Case, case_inputs: Inputs, observation: Ob
     return Timing(
         where=exercise.timed.case.name,
         measured=False,
-        bytes=moved * larger.bytes / least.bytes,
-        operations=operations * grown,
         predictions=seconds if max(seconds.values()) >= MIN_SECONDS else {},
         least_bytes=larger.bytes,
         least_operations=larger.operations,
-        scaled_from=case,
+        counted=counted,
         half=half,
     )
 
@@ -225,7 +231,7 @@ def launches(exercise: Exercise, answer: Answer) -> list[Launch]:
 
 
 def padding(exercise: Exercise, case_inputs: Inputs, observation: Observation) -> tuple[float, int]:
-    """A sort key for observed cases: the one with the least padding is scaled up to a prediction.
+    """A sort key for observed cases: what is counted in the one with the least padding is reported.
 
     Lanes that a mask switches off are counted, and in a case smaller than a tile they are the majority.
     Among equals, the case that requests the most bytes comes first.

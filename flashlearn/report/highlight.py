@@ -6,12 +6,11 @@ from typing import TYPE_CHECKING
 
 from flashlearn.report.data import CheckResult
 from flashlearn.report.times import SAME_TIME, workload
-from flashlearn.report.units import byte_size, number
+from flashlearn.report.units import byte_size, case_title, number
 
 if TYPE_CHECKING:
-    from flashlearn.judging.speed import Timing
+    from flashlearn.judging.speed import Counted, Timing
 
-NEAR_LEAST = 1.02  # times the minimum of bytes: as good as the minimum
 UNSTEADY = ", but single runs vary by more than 5 %"
 
 
@@ -22,8 +21,8 @@ def highlight_of(result: CheckResult) -> str:
     timing = result.timing
     if timing is not None and timing.own is not None and timing.ratio:
         return _speed(result, timing, timing.ratio)
-    if timing is not None and not timing.measured and timing.bytes:
-        return _traffic(result, timing)
+    if timing is not None and timing.counted is not None and timing.counted.bytes:
+        return _traffic(result, timing.counted)
     return _accuracy(result)
 
 
@@ -42,17 +41,17 @@ def _speed(result: CheckResult, timing: Timing, ratio: float) -> str:
     return f"{speed}, {workload(result)}{UNSTEADY if unsteady else ''}."
 
 
-def _traffic(result: CheckResult, timing: Timing) -> str:
-    least = timing.bytes and timing.least_bytes and timing.bytes <= NEAR_LEAST * timing.least_bytes
-    if timing.bytes and least and not _reads_again(result):
-        return f"It moves {byte_size(timing.bytes)} for {workload(result)}: no kernel can move less."
+def _traffic(result: CheckResult, counted: Counted) -> str:
+    if counted.bytes <= (counted.least_bytes or 0.0) and not _reads_again(result):
+        moved = f"It moves {byte_size(counted.bytes)} in case “{case_title(counted.case)}”"
+        return f"{moved}, each byte once: no kernel can move less."
     return _accuracy(result)  # a prediction is of the GPU, and no result of this kernel
 
 
 def _reads_again(result: CheckResult) -> bool:
     """True if a byte was requested twice: how often that reaches the memory depends on the caches."""
     observed = [outcome.observation for outcome in result.outcomes if outcome.observation is not None]
-    return any(one.bytes_requested > NEAR_LEAST * one.bytes_unique for one in observed)
+    return any(one.bytes_requested > one.bytes_unique for one in observed)
 
 
 def _accuracy(result: CheckResult) -> str:

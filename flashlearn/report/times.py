@@ -49,7 +49,7 @@ def times_of(result: CheckResult) -> Times | None:
     if timing.predictions:
         sentences = tuple(_predicted(gpu, seconds, timing) for gpu, seconds in timing.predictions.items())
         title = f"predicted, not measured, for {workload(result)}"
-        return Times(title, (), (*sentences, BOUND, *_counted(timing)))
+        return Times(title, (), (*sentences, BOUND, *filter(None, [counted(timing)])))
     return None
 
 
@@ -123,21 +123,15 @@ def _peak_memory(timing: Timing, own: int) -> str:
     return f"{', '.join((peaks, *others))}."
 
 
-def _counted(timing: Timing) -> list[str]:
-    """What the kernel's own counts come to: no bound, since they are scaled up from a small case."""
-    if not timing.bytes or timing.scaled_from is None:
-        return []
-    least = ""
-    if timing.least_bytes:
-        near = timing.bytes <= 1.02 * timing.least_bytes
-        least = ": no kernel can move less" if near else f"; the minimum is {byte_size(timing.least_bytes)}"
-    moved = f"yours would move {byte_size(timing.bytes)} there, each byte counted once{least}."
-    counted = f"Scaled up from {case_title(timing.scaled_from)}, {moved}"
-    if not timing.operations:
-        return [counted]
-    padded = timing.least_operations and timing.operations > 1.02 * timing.least_operations
-    lanes = ", including those of masked-out lanes" if padded else ""
-    return [f"{counted} It would compute {amount(timing.operations)} operations{lanes}."]
+def counted(timing: Timing) -> str:
+    """What the kernel moved in an observed case, beside the least that any kernel moves there."""
+    seen = timing.counted
+    if seen is None or not seen.bytes or not seen.least_bytes:
+        return ""
+    moved = f"Yours moves {byte_size(seen.bytes)} in case “{case_title(seen.case)}”, each byte counted once"
+    if seen.bytes <= seen.least_bytes:
+        return f"{moved}: no kernel can move less."
+    return f"{moved}; the minimum is {byte_size(seen.least_bytes)}."
 
 
 def _compared(own: float, other: float, name: str) -> str:

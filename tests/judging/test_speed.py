@@ -56,27 +56,27 @@ def observed(exercise: Exercise, wasted: float = 1.0) -> tuple[Case, dict, Obser
     return case, inputs, Observation(traffic, {"elementwise": inputs["x"].numel()})
 
 
-def test_counts_of_a_small_case_are_scaled_up_to_the_timing_case():
+def test_a_prediction_has_what_was_counted_in_a_small_case_beside_it():
     exercise = doubled()
     found = speed.predict(exercise, *observed(exercise))
     assert (found.measured, found.where) == (False, LARGE.name)
-    assert found.bytes == found.least_bytes == 2 * 2 * 4096 * 1024
-    assert found.operations == 4096 * 1024
-    assert found.predictions["H100"] == pytest.approx(found.bytes / device.GPUS["H100"].bandwidth)
+    assert found.least_bytes == 2 * 2 * 4096 * 1024
+    assert found.counted == speed.Counted(exercise.cases[0], 2 * 15 * 4, 2 * 15 * 4)
+    assert found.predictions["H100"] == pytest.approx(found.least_bytes / device.GPUS["H100"].bandwidth)
     assert set(found.predictions) == set(device.GPUS)
-    assert found.scaled_from is exercise.cases[0] and found.half
+    assert found.half
 
 
 def test_a_prediction_is_of_the_least_work_whatever_the_kernel_does():
     exercise = doubled()
     right = speed.predict(exercise, *observed(exercise))
     wasteful = speed.predict(exercise, *observed(exercise, wasted=3.0))
-    assert wasteful.bytes == 2 * right.bytes
+    assert wasteful.counted.bytes == 2 * right.counted.bytes
     assert wasteful.least_bytes == right.least_bytes
     assert wasteful.predictions == right.predictions  # what it moves in vain is no bound
 
 
-def test_the_case_with_the_fewest_padded_lanes_is_scaled_up():
+def test_what_is_counted_is_reported_of_the_case_with_the_fewest_padded_lanes():
     exercise = doubled()
     _, inputs, whole = observed(exercise)
     ragged = Observation(
@@ -87,7 +87,7 @@ def test_the_case_with_the_fewest_padded_lanes_is_scaled_up():
     ranked = [speed.padding(exercise, inputs, seen) for seen in (whole, ragged)]
     assert ranked[0] < ranked[1]
     nothing_to_do = doubled(work=lambda inputs: Work(0, 0))
-    assert ranked[1] < speed.padding(nothing_to_do, inputs, whole)  # nothing can be scaled up from there
+    assert ranked[1] < speed.padding(nothing_to_do, inputs, whole)
     without = doubled(timing_case=None)
     assert speed.padding(without, inputs, ragged) < speed.padding(without, inputs, whole)
 
@@ -109,8 +109,8 @@ def test_a_prediction_shorter_than_a_launch_is_not_made():
 def test_without_a_timing_case_the_counts_are_told_as_they_are():
     exercise = doubled(timing_case=None)
     found = speed.predict(exercise, *observed(exercise))
-    assert (found.predictions, found.scaled_from) == ({}, None)
-    assert (found.where, found.bytes) == ("x of shape [3, 5] in float32", 2 * 15 * 4)
+    assert found.predictions == {}
+    assert (found.where, found.counted.bytes) == ("x of shape [3, 5] in float32", 2 * 15 * 4)
 
 
 def test_a_timing_case_that_depends_on_data_is_left_aside():
@@ -131,7 +131,7 @@ def test_numbers_drawn_with_the_inputs_do_not_keep_a_case_from_being_sized():
         }
 
     exercise = doubled(inputs=inputs)
-    assert speed.predict(exercise, *observed(exercise)).bytes == 2 * 4 * 4096 * 1024
+    assert speed.predict(exercise, *observed(exercise)).least_bytes == 2 * 4 * 4096 * 1024
 
 
 def test_every_exercise_of_the_course_that_is_timed_can_be_sized_without_its_data():

@@ -14,7 +14,7 @@ import torch
 from flashlearn.course.answers import mistake_function, solution
 from flashlearn.course.check import check
 from flashlearn.exercise import Case, HowTimed, Kind
-from flashlearn.judging.speed import Timing
+from flashlearn.judging.speed import Counted, Timing
 from flashlearn.lessons import find
 from flashlearn.machine.timers import Measurement
 from flashlearn.outcome import Caution, Outcome, OutputCheck, Status
@@ -68,14 +68,16 @@ def test_a_kernel_that_reads_bytes_twice_is_not_praised_for_moving_the_least():
     assert seen.bytes_requested > seen.bytes_unique
     case = Case("4096 × 64")
     asked = replace(exercise(), timed=HowTimed(case=case))
-    timing = Timing(case.name, False, bytes=1e6, least_bytes=1e6, predictions={"H100": 1e-5})
+    counted = Counted(ROWS, 1e6, 1e6)
+    timing = Timing(case.name, False, counted=counted, least_bytes=1e9, predictions={"H100": 1e-5})
     report = Report(asked, (Outcome(ROWS, Status.PASS, observation=seen),), timing=timing)
     assert report.verdict.highlight == ""
 
 
 def test_a_prediction_is_no_headline_of_a_pass_without_a_gpu():
     asked = replace(exercise(), timed=HowTimed(case=Case("4096 × 64")))
-    timing = Timing("4096 × 64", False, bytes=2e6, least_bytes=1e6, predictions={"H100": 1e-5})
+    counted = Counted(ROWS, 2e6, 1e6)
+    timing = Timing("4096 × 64", False, counted=counted, least_bytes=1e9, predictions={"H100": 1e-5})
     outcome = Outcome(ROWS, Status.PASS, outputs=(OutputCheck("p", True, 1e-7, 4e-7),))
     report = Report(asked, (outcome,), timing=timing)
     assert report.verdict.highlight == "The largest error is 25 % of what is allowed."

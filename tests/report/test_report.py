@@ -24,7 +24,7 @@ from flashlearn.explaining.findings.declared import Declared, DeclaredFault, Exp
 from flashlearn.explaining.findings.shape import Shape
 from flashlearn.explaining.findings.two_mistakes import Besides
 from flashlearn.explaining.scope import Scope
-from flashlearn.judging.speed import Mark, Timing
+from flashlearn.judging.speed import Counted, Mark, Timing
 from flashlearn.lessons import all_exercises
 from flashlearn.machine import device
 from flashlearn.machine.ceilings import Ceilings
@@ -469,8 +469,6 @@ def test_a_measurement_names_the_peer_and_a_prediction_says_what_it_is():
     timing = Timing(
         "4096×4096",
         False,
-        bytes=3.35e7,
-        operations=1e6,
         predictions={"H100": 1e-5, "RTX 4090": 3.3e-5},
         least_bytes=3.35e7,
     )
@@ -512,20 +510,14 @@ def test_rates_are_shares_of_what_the_same_gpu_reaches():
     assert "a large matrix product" not in single  # it is of half precision
 
 
-def test_what_is_scaled_up_from_a_small_case_is_called_so():
-    timing = Timing(
-        "4096×4096",
-        False,
-        bytes=2e8,
-        operations=3e9,
-        predictions={"H100": 1e-5},
-        least_bytes=1e8,
-        least_operations=1e9,
-        scaled_from=ROWS,
-    )
-    said = " ".join(str(report_of(Status.PASS, timing=timing)).split())
-    assert "Scaled up from ragged 7×37, fp32, yours would move 191 MiB there" in said
-    assert "the minimum is 95.4 MiB. It would compute 3 G operations, including those of masked-out" in said
+@pytest.mark.parametrize(
+    ("moved", "beside"), [(2e8, "; the minimum is 95.4 MiB."), (1e8, ": no kernel can move less.")]
+)
+def test_what_a_small_case_moved_is_reported_of_that_case(moved: float, beside: str):
+    counted = Counted(ROWS, moved, 1e8)
+    timing = Timing("4096×4096", False, predictions={"H100": 1e-5}, least_bytes=1e9, counted=counted)
+    shown = " ".join(str(report_of(Status.PASS, timing=timing)).split())
+    assert f"in case “ragged 7×37, fp32”, each byte counted once{beside}" in shown
 
 
 def test_the_text_is_text_inside_jupyter_too(monkeypatch):

@@ -92,6 +92,10 @@ def edit_of_formula(search: Search) -> Finding | None:
     parts = finding.parts or (finding,)
     if isinstance(finding.kind, Outputs) and finding.partial:
         return with_edit_of_the_rest(search)
+    if isinstance(finding.kind, NotCompared) and finding.kind.rule == "wrong shape":
+        edit = find_edit(search.exercise, search.answer, search.outcomes)
+        whole = edit is not None and isinstance(edit.kind, OneEdit) and not edit.kind.output
+        return edit if whole else None
     if not all(isinstance(part.kind, ErrorPattern) for part in parts):
         return None
     edit = find_edit(search.exercise, search.answer, search.outcomes)

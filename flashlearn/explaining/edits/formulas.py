@@ -58,6 +58,10 @@ VALUED = ast.Assign | ast.AugAssign | ast.Return | ast.Expr
 OTHER, SIMILAR = 5, 6
 """Variants of another name in a formula."""
 
+OF_MATRICES = re.compile(r"\.(T|rows|cols|multiply_elementwise|hadamard_product|dot)\b|sp\.(ones|diag|eye)\b")
+"""What a formula of sympy's matrices contains, if it contains any."""
+OTHER_SIZES = {"rows": "cols", "cols": "rows"}
+
 IN_PLACE = re.compile(r"(add|sub|mul|div|exp|neg|masked_fill|clamp)_")
 IN_PLACE_CALL = re.compile(rf"\.{IN_PLACE.pattern}\(")
 
@@ -82,6 +86,9 @@ CHANGED_IN_PLACE = edit_kind(
     sentence="Line {line} changes tensors in place: `{old}`; with `{new}`",
     question="Which later line still needs the value that is changed in place here?",
     by_chance_in_integers=True,
+)
+SIZE_OF_MATRIX = edit_kind(
+    "size of a matrix", question="Which of the matrix's two sizes counts what is meant here?"
 )
 MISSING_SHIFT = edit_kind("missing shift", question="Relative to which number is this exponent measured?")
 
@@ -210,11 +217,14 @@ def _within(
         yield from _transposed_product(text, node)
         if isinstance(node.op, ast.Mult | ast.MatMult):
             yield from _other_operand(text, node, names)
+            yield from _transposed_operand(text, node)
         if isinstance(node.op, SUMS) and not LIBRARY.search(text.raw.decode()):
             for shift in ("- 1", "+ 1"):
                 yield text.edit(OFF_BY_ONE, node, f"({text.of(node)} {shift})")
     elif isinstance(node, ast.Compare):
         yield from _other_pair(text, node, letters)
+    elif isinstance(node, ast.Attribute) and node.attr in OTHER_SIZES:
+        yield text.edit(SIZE_OF_MATRIX, node, f"{text.of(node.value)}.{OTHER_SIZES[node.attr]}")
     elif isinstance(node, ast.Call):
         yield from _called(text, node, names)
         yield from _reshaped(text, node)
@@ -255,6 +265,16 @@ def _transposed_product(text: SourceText, node: ast.BinOp) -> Iterator[Edit]:
     if len(transposed) == 2 and (".T" in text.of(node) or ".mT" in text.of(node)):
         operator = "@" if isinstance(node.op, ast.MatMult) else "*"
         yield text.edit(TRANSPOSE, node, f"{transposed[0]} {operator} {transposed[1]}")
+
+
+def _transposed_operand(text: SourceText, node: ast.BinOp) -> Iterator[Edit]:
+    """`a.T * b` and `a * b.T` for `a * b`, where the operands are matrices."""
+    written = text.raw.decode()
+    if isinstance(node.op, ast.Mult) and not OF_MATRICES.search(written):
+        return
+    for side in (node.left, node.right):
+        if isinstance(side, ast.Name | ast.Call):
+            yield text.edit(TRANSPOSE, side, f"{text.of(side)}.{'T' if isinstance(node.op, ast.Mult) else 'mT'}")
 
 
 def _is_floor(node: ast.expr) -> bool:

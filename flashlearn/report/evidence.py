@@ -112,7 +112,7 @@ def support(result: CheckResult, outcome: Outcome | None) -> str:
         parts[0] += f" ({'one slow case was' if skipped == 1 else f'{skipped} slow cases were'} skipped)"
     if result.exercise.judged.says is None:  # else the finding names its cases
         seen = "Seen only" if passed == total - 1 else "First seen"
-        if outcome is not result.principal:
+        if outcome is not next((o for o in result.outcomes if o.status is not Status.PASS), None):
             seen = "Seen"
         parts.insert(0, f"{seen} in case “{outcome.case.name}”")
     fit = explained_and_left(result)

@@ -56,6 +56,8 @@ def edit_of_some_outputs(
     finding: Makes,
 ) -> Finding | None:
     """The finding that an edit makes some outputs right in every case; the others are said to be open."""
+    if any(not outcome.outputs for outcome in trial.wrong):
+        return None  # a call that stops: what it would return is not known, nor whether it was right before
     some = {names: [one for one in found if natural(one)] for names, found in repairs.items()}
     names = max((names for names, found in some.items() if found), key=len, default=None)
     if names is None:

@@ -274,7 +274,9 @@ def _transposed_operand(text: SourceText, node: ast.BinOp) -> Iterator[Edit]:
         return
     for side in (node.left, node.right):
         if isinstance(side, ast.Name | ast.Call):
-            yield text.edit(TRANSPOSE, side, f"{text.of(side)}.{'T' if isinstance(node.op, ast.Mult) else 'mT'}")
+            yield text.edit(
+                TRANSPOSE, side, f"{text.of(side)}.{'T' if isinstance(node.op, ast.Mult) else 'mT'}"
+            )
 
 
 def _is_floor(node: ast.expr) -> bool:

@@ -14,7 +14,7 @@ OTHER_FLOATS = ("0.0", 'float("-inf")', "1.0", "0.5", "2.0")
 
 OTHER_NAME = edit_kind(
     "name",
-    question="What does each of the two names stand for, and which of them belongs here?",
+    question="What does each of these names stand for, and which of them belongs here?",
     moves_access=True,
     by_chance_in_integers=True,
     mixes_names=True,

@@ -41,7 +41,7 @@ MISSING_FACTOR = edit_kind(
 )
 EXCHANGED_NAMES = edit_kind(
     "exchanged names",
-    question="What does each of the two stand for, and where does each belong?",
+    question="What do the two exchanged parts stand for, and where does each belong?",
     moves_access=True,
     mixes_names=True,
 )

@@ -161,12 +161,12 @@ class RoundedInside(FindingKind):
         if self.sum_name:
             return Wording(
                 f"`{self.sum_name}` is kept in half precision; line {self.lines[0]} rounds it every time. "
-                f"If what that line computes keeps its digits, {right}.",
+                f"If what that line computes is not rounded, {right}.",
                 "Keep the sum, and what is added to it, in fp32; convert only at the store.",
             )
         return Wording(
-            f"A value that line {self.lines[0]} computes is rounded to half precision. If it keeps its "
-            f"digits, {right}.",
+            f"A value that line {self.lines[0]} computes is rounded to half precision. If it is not "
+            f"rounded, {right}.",
             self.question,
         )
 

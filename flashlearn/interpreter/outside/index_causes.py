@@ -234,7 +234,7 @@ def _of_bound(
     size = f"{index.size} along {of}" if len(view.shape) > 1 else f"{index.size} elements in {of}"
     other = [d for d, n in enumerate(view.shape) if d != index.dim and n == bound and condition.strict]
     which = f", the size of dimension {other[0]}" if len(other) == 1 else ""
-    pointer = f" The pointer is that of {view.name} in line {line}." if line != scope.call.lineno else ""
+    pointer = f" Line {line} makes the pointer from {view.name}." if line != scope.call.lineno else ""
     return Cause(
         "bound", f"The mask has {text}: the bound is {bound}{which}, but the size is {size}.{pointer}"
     )

@@ -112,7 +112,7 @@ MISTAKES = {
     ),
     "powers of two": Mistake(
         "p is made of powers of two, 2^(s − m), where e^(s − m) belongs.",
-        "e^x is 2^(x log2 e): which of the two do you raise to a power, and is the exponent in its unit?",
+        "e^x is 2^(x log2 e): which of the two do you compute?",
         **formula("powers of two"),
     ),
     "logarithm of the softmax": Mistake(

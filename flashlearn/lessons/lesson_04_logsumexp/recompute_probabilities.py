@@ -103,8 +103,8 @@ MISTAKES = {
         wrong=lambda s, lse: s - _finite(lse),
     ),
     "powers of two": Mistake(
-        "P is a power of two of natural numbers, 2^(s − lse) where e^(s − lse) belongs.",
-        "e^x is 2^(x log2 e): which of the two do you raise to a power, and is the exponent in its unit?",
+        "P is 2^(s − lse), where e^(s − lse) belongs: the factor log2 e is missing.",
+        "e^x is 2^(x log2 e): which of the two do you compute?",
         wrong=lambda s, lse: (s - _finite(lse)).double().exp2().to(s.dtype),
     ),
     "−inf minus −inf": Mistake(

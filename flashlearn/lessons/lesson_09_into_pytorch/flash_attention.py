@@ -142,8 +142,8 @@ MISTAKES = {
         **formula("no delta"),
     ),
     "kept on the class": Mistake(
-        "Where a second call comes before the first one's backward pass, backward works with numbers that "
-        "the second call has kept, all of them or some. What is kept on the class or in a global is shared "
+        "Where a second call comes before the first one's backward pass, backward works with at least some "
+        "of the second call's numbers. What is kept on the class or in a global is shared "
         "by all calls; a model has one call per layer.",
         "Each call has a `ctx` of its own. What does backward read that is not kept there?",
         **formula(KEPT_TOGETHER[0], also=KEPT_TOGETHER[1:]),

@@ -28,8 +28,8 @@ MISTAKES = {
     ),
     "old and new are rescaled": wrong_cure(
         "clinic_9",
-        "The factor reaches both terms. For the first tile it is exp(−inf) = 0, and the tile "
-        "is lost completely.",
+        "The factor exp(m_old − m_new) multiplies both terms. For the first tile it is exp(−inf) = 0, and "
+        "the tile is lost completely.",
         "Only the old sum is relative to the old maximum, so only it must be rescaled.",
         (SUM_9, "acc = (acc + pv) * rescale[:, None]"),
     ),

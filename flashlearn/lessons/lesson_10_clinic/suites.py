@@ -218,7 +218,7 @@ def verdict_on_suite(outcomes: Sequence[Any], answer: Answer) -> Finding:
         sentences += [gap.sentence for gap in gaps]
     elif survivors:
         one = f"The first survivor: {survivors[0].nature}."
-        sentences.append(one if len(survivors) < 2 else f"{one} The cases below say it of the others.")
+        sentences.append(one if len(survivors) < 2 else f"{one} The cases below name the others.")
     steps = [gap.next_step for gap in gaps]
     names = [gap.name for gap in gaps] or ["explained"] * bool(survivors)
     if condemned:

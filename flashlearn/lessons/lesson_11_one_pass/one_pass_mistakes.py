@@ -182,7 +182,7 @@ def tile_mistakes(formula: FaultyFormula) -> dict[str, Mistake]:
             **formula("exchanged"),
         ),
         "padded keys get a probability": Mistake(
-            "Where all scores are far below 0, dQ is NaN, as it is if padded keys take part: with the "
+            "Where all scores are far below 0, dQ is NaN, as it would be if padded keys took part: with the "
             "score 0, P = exp(0 − LSE) is infinite where LSE is below −88, and ∞ · 0 is NaN. In dK and dV "
             "it does no harm.",
             "Is the score of a key that does not exist −inf, as in lesson 07, so that its exponential is "

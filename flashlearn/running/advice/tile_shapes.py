@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Sequence
 
 from flashlearn.running.advice.error_context import (
     ErrorContext,
@@ -172,12 +173,23 @@ def incompatible_dot(context: ErrorContext) -> str:
     if "same dtype" in context.message:
         return (
             f"tl.dot needs one dtype on both sides; `{left}` is {dtype(one)} and `{right}` {dtype(other)}. "
-            f"Convert one of them, such as `{right}.to({left}.dtype)`."
+            f"Convert one of them, such as {_converted(context.node.args[:2], left, right)}."
         )
     return ""
 
 
 HALF = ("fp16", "bf16")
+
+
+def _converted(operands: Sequence[ast.expr], left: str, right: str) -> str:
+    """A conversion that makes both dtypes one: of a tile with a dtype that is written out, if there is one."""
+    for node, other in zip(operands, (right, left), strict=True):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "to":
+            if not isinstance(node.args[0] if node.args else None, ast.Attribute):
+                continue
+            if not ast.unparse(node.args[0]).endswith(".dtype"):
+                return f"`{written(node.func.value)}.to({other}.dtype)`"
+    return f"`{right}.to({left}.dtype)`"
 
 
 def _accumulator(context: ErrorContext) -> str:

@@ -69,10 +69,18 @@ def attention_dq_dk(q, k, ds, alpha):
     dk = sp.zeros(k.rows, k.cols)
     for a in range(k.rows):
         for c in range(k.cols):
-            dk[a, c] = alpha * sum(ds[n, a] * q[n, c] for n in range(ds.cols))
+            dk[a, c] = alpha * ds[a + 7, a] * q[c, a + 7]
     return alpha * ds * k, dk
 """
     finding = found("attention_dq_dk", text)
-    assert (
-        finding is None
-    )  # the error itself is all that is said: `range(dq.cols)` stops it, and repairs nothing
+    assert finding is None  # the error itself is all that is said: dq was right
+
+
+def test_a_missing_transpose_that_stops_a_formula_is_named_with_a_second_mistake():
+    text = """
+def matmul_vjp(X, W, dY):
+    dX = dY * W
+    return dX, X.T * dY / X.rows
+"""
+    finding = found("matmul_vjp", text)
+    assert {part.kind.new for part in finding.kind.parts} == {"W.T", "X.T * dY"}

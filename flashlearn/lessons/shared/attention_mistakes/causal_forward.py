@@ -93,7 +93,7 @@ def causal_forward(formula: FaultyFormula) -> dict[str, Mistake]:
         ),
         "rows that see nothing are NaN": Mistake(
             "NaN appears where a query sees no key. Its maximum is −inf, and −inf − (−inf) in an exponent "
-            "is NaN; so is 0/0, where nothing guards the division by its sum, 0.",
+            "is NaN; the sum of such a row is 0, and 0/0 is NaN as well.",
             "Where the maximum is −inf, is 0 subtracted instead in every exponent, including that of the "
             "rescaling?",
             independent=True,

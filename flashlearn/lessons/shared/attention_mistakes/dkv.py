@@ -74,8 +74,8 @@ def dkv(formula: FaultyFormula) -> dict[str, Mistake]:
             **formula("clamped rows"),
         ),
         "padded queries have LSE = −inf": Mistake(
-            "Keys are NaN wherever a block has padded queries, as they are if those have LSE = −inf: P = "
-            "exp(0 + ∞) is infinite, and ∞ times the zeros of dO and Q is NaN.",
+            "dK and dV are NaN wherever a block has padded queries, as they would be if those had LSE = "
+            "−inf: P = exp(0 + ∞) is infinite, and ∞ times the zeros of dO and Q is NaN.",
             "Which LSE makes exp(s − LSE) 0 for every s? Or make P itself 0 where the query does not exist.",
             **formula("LSE filled with -inf"),
         ),

@@ -57,7 +57,7 @@ def dq(formula: FaultyFormula) -> dict[str, Mistake]:
             **formula("whole blocks only"),
         ),
         "padded keys get a probability": Mistake(
-            "Where all scores are far below 0, dQ is NaN, as it is if padded keys take part: with the "
+            "Where all scores are far below 0, dQ is NaN, as it would be if padded keys took part: with the "
             "score 0, P = exp(0 − LSE) is infinite where LSE is below −88, and ∞ · 0 is NaN.",
             "Is the score of a key that does not exist −inf, so that its exponential is 0? A product with "
             "0 comes too late.",

@@ -12,7 +12,7 @@ def forward(formula: FaultyFormula) -> dict[str, Mistake]:
         **common(formula),
         "padded keys are not masked": Mistake(
             "Keys beyond S_k take part with the score 0: each adds exp(0 − m) to l. O is too small and "
-            "LSE too large where the last tile is not full and no causal mask hides them.",
+            "LSE too large where the last tile is not full.",
             "A filler of 0 is right for the load and wrong for a score. Which score must a key from S_k "
             "on have, before the maximum is taken?",
             **formula("padded keys"),
@@ -166,9 +166,9 @@ def common(formula: FaultyFormula) -> dict[str, Mistake]:
             **formula("maximum without alpha"),
         ),
         "log2 e is missing from S": Mistake(
-            "The exponentials are 2^(s − m), of natural numbers, where e^(s − m) belongs: every exponent "
+            "The exponentials are 2^(s − m), where e^(s − m) belongs: log2 e is missing, so every exponent "
             "is too small by the factor ln 2, and O is a softmax of S ln 2.",
-            "e^x is 2^(x log2 e): which of the two do you compute, and are the scores in its unit?",
+            "e^x is 2^(x log2 e): which of the two do you compute, and are the scores multiplied by log2 e?",
             **formula(
                 "exp2 of natural numbers", also=(("exp2 of natural numbers", "lse of the base-2 sum"),)
             ),

@@ -121,9 +121,9 @@ def common(formula: FaultyFormula, keys: bool) -> dict[str, Mistake]:
             **formula("LSE added"),
         ),
         "log2 e is missing": Mistake(
-            "P was computed as 2^(s − LSE), with natural numbers in the exponent: every exponent is too "
-            "small by the factor ln 2.",
-            "e^x is 2^(x log2 e): which of the two do you compute, and are S and LSE in its unit?",
+            "P was computed as 2^(s − LSE), where e^(s − LSE) belongs: the factor log2 e is missing, and "
+            "every exponent is too small by the factor ln 2.",
+            "e^x is 2^(x log2 e): which of the two do you compute, and is log2 e in both S and LSE?",
             **formula("exp2 of natural numbers"),
         ),
         "alpha twice in S": Mistake(

@@ -1,7 +1,7 @@
 # label: wrong
 # title: divmod by rows
 # says: `divmod(r, M)` unfolds the row number r = i * N + j by M instead of by N
-# names: crashed
+# names: one edit
 
 def matmul_jacobian(X: sp.Matrix, W: sp.Matrix) -> sp.Matrix:
     """J[Y_ij, X_ab] = ∂Y_ij/∂X_ab of Y = X W, both row by row: [M, K], [K, N] → [M N, M K]."""

@@ -27,6 +27,7 @@ from flashlearn.explaining.edits.formulas import formula_edits, is_formula, name
 from flashlearn.explaining.edits.gluon import in_gluon, is_gluon, product_edits
 from flashlearn.explaining.edits.guards import guard_edits
 from flashlearn.explaining.edits.head_names import head_names, identifiers
+from flashlearn.explaining.edits.index_order import index_order_edits
 from flashlearn.explaining.edits.name_families import NameFamilies, name_families
 from flashlearn.explaining.edits.names import (
     conditional_edits,
@@ -86,6 +87,7 @@ def _function_edits(text: SourceText, function: ast.FunctionDef, heads: frozense
         _add(changes, mask_edits(text, function, known), override=True)
         _add(changes, wrapped_index_edits(text, function, known))
         _add(changes, shared_offset_edits(text, function, known))
+        _add(changes, index_order_edits(text, function, known))
         _add(changes, missing_move_edits(text, function, known))
         sizes = {*known.size_parameters(), *known.blocks}
         _add(changes, exchanged_name_edits(text, function, heads - {*known.parameters}, sizes))

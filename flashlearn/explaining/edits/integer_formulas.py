@@ -77,6 +77,7 @@ def _of_operation(text: SourceText, node: ast.BinOp, names: list[str]) -> Iterat
         if not rounds_up(node):
             yield text.edit(ROUND_UP, node, f"-(-{a} // {b})")
         yield text.edit(OPERATOR, node, f"{a} / {b}", 1)
+        yield text.edit(REDUNDANT_OPERAND, node, b, 1)
     if isinstance(node.op, ast.FloorDiv | ast.Mod):
         other = "%" if isinstance(node.op, ast.FloorDiv) else "//"
         for name in names:

@@ -7,15 +7,18 @@ The odds that an edit repairs a wrong answer are in `odds.json`, which says wher
 from __future__ import annotations
 
 import functools
+import itertools
 import json
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 
 from flashlearn.explaining.edits.accesses import FILL_VALUE
 from flashlearn.explaining.edits.comparisons import COMPARISON
 from flashlearn.explaining.edits.edit import Edit
+from flashlearn.explaining.edits.head_names import identifiers
+from flashlearn.explaining.edits.index_order import INDEX_ORDER
 from flashlearn.outcome import Outcome, Status
 
 MINORITY = 0.4
@@ -63,6 +66,8 @@ class Situation:
     everywhere: bool
     only_causal: bool
     only_with_heads: bool
+    only_with_both: bool
+    only_other_lengths: bool
 
     @property
     def table(self) -> str:
@@ -88,6 +93,8 @@ def situation_of(outcomes: Sequence[Outcome]) -> Situation:
         everywhere=Status.PASS not in statuses,
         only_causal=_only_causal(outcomes),
         only_with_heads=tag != "strided" and _only_with_heads(outcomes),
+        only_with_both=_only(outcomes, lambda sizes: min(sizes.get("B", 1), sizes.get("H", 1)) > 1),
+        only_other_lengths=_only(outcomes, lambda sizes: sizes.get("S_q") != sizes.get("S_k")),
     )
 
 
@@ -120,6 +127,10 @@ class _Ranking:
             likely *= factors["causal branch"]
         if found.only_with_heads and edit.heads:
             likely *= factors["heads"]
+        if found.only_other_lengths and _exchanges_lengths(edit):
+            likely *= factors["lengths"]
+        if found.only_with_both and kind is INDEX_ORDER:
+            likely *= factors["batch and head"]
         lines = {edit.line, *edit.also}
         in_address = bool(hints.address) and bool(lines & hints.address[section])
         if hints.address and not in_address and not kind.inserts_statement:
@@ -145,12 +156,28 @@ class _Ranking:
         return likely * (factors["at divergence"] if at_divergence or bounds_access else 1.0)
 
 
+def _exchanges_lengths(edit: Edit) -> bool:
+    """True if the edit puts a name of the keys for one of the queries, or the reverse: S_k for S_q."""
+    old, new = identifiers(edit.old), identifiers(edit.new)
+    pairs = itertools.product(old - new, new - old)
+    return len(old ^ new) == 2 and any(
+        a != b and a.lower().replace("q", "k") == b.lower().replace("q", "k") for a, b in pairs
+    )
+
+
 def _only_causal(outcomes: Sequence[Outcome]) -> bool:
     """True if only cases with a causal mask are wrong, and there are others."""
     wrong = [o.case.name for o in outcomes if o.status is not Status.PASS]
     right = [o.case.name for o in outcomes if o.status is Status.PASS]
     others = any("causal" not in name for name in right)
     return others and all("causal" in name and "not causal" not in name for name in wrong)
+
+
+def _only(outcomes: Sequence[Outcome], holds: Callable[[Mapping[str, int]], bool]) -> bool:
+    """True if this holds for the sizes of every wrong case, and not for those of every right one."""
+    wrong = [holds(o.case.sizes) for o in outcomes if o.status is not Status.PASS]
+    right = [holds(o.case.sizes) for o in outcomes if o.status is Status.PASS]
+    return all(wrong) and not all(right)
 
 
 def _only_with_heads(outcomes: Sequence[Outcome]) -> bool:

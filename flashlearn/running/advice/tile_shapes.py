@@ -182,7 +182,7 @@ HALF = ("fp16", "bf16")
 
 
 def _converted(operands: Sequence[ast.expr], left: str, right: str) -> str:
-    """A conversion that makes both dtypes one: of a tile with a dtype that is written out, if there is one."""
+    """A conversion that makes both dtypes one: of the tile whose dtype is written out, if there is one."""
     for node, other in zip(operands, (right, left), strict=True):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "to":
             if not isinstance(node.args[0] if node.args else None, ast.Attribute):

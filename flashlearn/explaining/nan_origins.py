@@ -157,7 +157,8 @@ def _finding(
     """The finding; it explains those of the cases in which nothing but NaN and infinities is wrong."""
     cases = len(examined)
     explained = sum(not any(map(has_wrong_numbers, o.outputs)) for o in examined)
-    reached = (outcome.case.name, check.name, int(_elsewhere(check).sum()), check.got.numel())
+    finite = int(torch.isfinite(check.expected.double()).sum())
+    reached = (outcome.case.name, check.name, int(_elsewhere(check).sum()), finite)
     kind: FindingKind
     if origin.kind in UNDEFINED:
         kind = UndefinedNumbers(origin.kind, origin.tensor, *reached)

@@ -66,7 +66,7 @@ class LastKeysMissing(FindingKind):
                 LOST,
             )
         begins = (
-            "Where does the loop over keys end?"
+            "Which keys does each loop over keys cover, from which to which?"
             if self.loop
             else "How many programs are there, and which keys does the last one have?"
         )

@@ -156,5 +156,7 @@ def sentence_away_from(finding: Finding, shown: Place | None) -> str:
 
 
 def reach(case: str, output: str, count: int, total: int) -> str:
-    """How far undefined numbers reach."""
-    return f"In case “{case}”, it reaches {count} of the {total} elements of {output}."
+    """How far undefined numbers reach; `total` elements are finite in a right answer."""
+    if count == total:
+        return f"In case “{case}”, it reaches every element of {output} that should be finite."
+    return f"In case “{case}”, it reaches {count} of the {total} elements of {output} that should be finite."

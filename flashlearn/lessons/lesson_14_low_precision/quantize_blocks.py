@@ -70,7 +70,8 @@ MISTAKES = {
         **formula("one scale"),
     ),
     "a block of zeros divides by zero": Mistake(
-        "In a block of zeros the scale is 0, and 0 / 0 is NaN.",
+        "In a block of zeros the largest magnitude is 0: dividing by it, or by a scale of 0, makes the block "
+        "NaN.",
         "Which scale would work for a block of nothing but zeros?",
         **formula("zero blocks"),
     ),

@@ -769,10 +769,10 @@ def test_a_share_in_the_sentence_is_not_repeated():
     told = Finding(declared, fits=2, of=3, partial=True)
     assert "2 of the 3 failing cases" in told.sentence
     outcomes = report_of(Status.WRONG).outcomes * 3
-    assert "explains" not in Report(exercise(), outcomes, told).card.evidence.support
+    assert "of the 3 failing" not in Report(exercise(), outcomes, told).card.evidence.support
     silent = replace(told, kind=replace(declared, scope=None))
     assert (
-        "explains 2 of the 3 failing cases: check again"
+        "reproduces the numbers of 2 of the 3 failing cases: check again"
         in Report(exercise(), outcomes, silent).card.evidence.support
     )
 

@@ -185,8 +185,8 @@ def tile_mistakes(formula: FaultyFormula) -> dict[str, Mistake]:
             "Where all scores are far below 0, dQ is NaN, as it is if padded keys take part: with the "
             "score 0, P = exp(0 − LSE) is infinite where LSE is below −88, and ∞ · 0 is NaN. In dK and dV "
             "it does no harm.",
-            "Is the score of a key that does not exist −inf, as in lesson 07, so that its exponential is "
-            "0? A product with 0 comes too late.",
+            "Which scores of a row can be far above its LSE, and what makes their P 0? A product with 0 "
+            "comes too late.",
             **formula("padded keys"),
         ),
         "the causal mask is always on": Mistake(

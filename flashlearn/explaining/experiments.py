@@ -88,7 +88,9 @@ def rounded_inside(exercise: Exercise, wrong: list[Outcome], answer: Answer) -> 
     found = [caution for o in full for caution in o.warnings if caution.kind in ROUNDED]
     lines = {c.place.line for c in found if c.place is not None}
     half = tuple(sorted({ROUNDED[c.kind] for c in found}))
-    kind = RoundedInside(half, tuple(sorted(lines)), len(wrong), len(full))
+    texts = [section.text for section in answer.sections()]
+    products = not texts or any("dot" in text for text in texts)
+    kind = RoundedInside(half, tuple(sorted(lines)), len(wrong), len(full), products=products)
     place = found[0].place if len(lines) == 1 else None
     if not full and (place := _rounding_line(exercise, wrong, seen, answer)) is not None:
         sum_name = _sum_name(exercise, wrong[0].case, place.line, answer)

@@ -68,6 +68,10 @@ class Readout:
     shows: str = ""
 
 
+FAR = 1000.0
+"""How many times its largest number a row is moved by to bring out a weight that is too small to be read."""
+
+
 class AnswerStopped(Exception):
     """The learner's function was stopped."""
 
@@ -94,8 +98,8 @@ def _read(exercise: Exercise, readout: Readout, wrong: list[Outcome], answer: An
         found = reading.weights()
         for look in LOOKS if found is not None else ():
             finding = look(found, outcome)
-            if finding is not None and (look is not find_leak or reading.leaks(finding)):
-                return reading.with_its_head(look, finding)
+            if finding is not None and (shown := reading.shown(look, finding)) is not None:
+                return reading.with_its_head(look, shown)
     return None
 
 
@@ -191,17 +195,51 @@ class CaseReading:
         slack = max(16 * torch.finfo(self.outcome.case.dtype).eps, TOLERANCE)
         return miss.numel() > 0 and bool((miss <= slack * largest.max()).all())
 
+    def shown(self, look: Look, finding: Finding) -> Finding | None:
+        """What moving an input shows of the finding too: None where it denies it."""
+        if look is find_leak:
+            return finding if self.leaks(finding) else None
+        if look not in (find_missing, find_pairs):
+            return finding
+        small = self._small_weights()
+        if small is None or look is find_missing:
+            return finding if small is None else None
+        missing = self.heads[self.head].missing
+        pairs = {"count": int(missing.sum()), "pair": tuple(missing.nonzero()[0].tolist()), "lines": ""}
+        return replace(finding, kind=replace(finding.kind, share=small, **pairs))
+
     def leaks(self, finding: Finding) -> bool:
         """True if the first pair that is said to leak does: moving what it should hide moves the result."""
         query, key = finding.kind.first_pair
         row, other = (key, query) if self.readout.by == "key" else (query, key)
-        probe = self.readout.probe(self.inputs)
-        tensor = probe[self.readout.moved].clone()
-        tensor[..., row, :] += tensor.abs().max()
-        before, after = self.probed, self._returned({**probe, self.readout.moved: tensor})
+        before, after = self.probed, self._moved(row)
         if before is None or after is None or not bool(torch.isfinite(after[other]).all()):
             return False
         return not torch.equal(before[other], after[other])
+
+    def _small_weights(self) -> float | None:
+        """The largest share of its right weight that a missing pair has, if one has any: None if none has.
+
+        A weight that is too small to be read still moves the result where what it multiplies is large.
+        """
+        w = self.heads[self.head]
+        missing = w.missing if self.readout.by == "key" else w.missing.mT
+        rows = missing.any(0).nonzero().flatten().tolist()
+        for row in rows[:: max(1, len(rows) // 4)]:
+            after = self._moved(row, FAR)
+            if self.probed is None or after is None:
+                continue
+            others = missing[:, row] & torch.isfinite(after).all(-1)
+            if not torch.equal(self.probed[others], after[others]):
+                return float((w.got.abs() / w.right)[w.missing].max())
+        return None
+
+    def _moved(self, row: int, times: float = 1.0) -> Tensor | None:
+        """What is returned once a row of the input that is moved grows by that many times its largest."""
+        probe = self.readout.probe(self.inputs)
+        tensor = probe[self.readout.moved].clone()
+        tensor[..., row, :] += times * tensor.abs().max()
+        return self._returned({**probe, self.readout.moved: tensor})
 
     def _returned(self, inputs: Inputs) -> Tensor | None:
         """The output that shows the weights, of one head, in fp64."""

@@ -28,12 +28,13 @@ class Access:
     are checked, `region` is the memory they point into (None if no lane is on) and `index` the elements, [n],
     in items of `itemsize` bytes; `units` are their entries in the region's shadows, and `items` is the memory
     as items of the dtype. `values` are what a store writes, or what an atomic found, [n]. `has_other` is
-    False for a load without `other=`; `orders` is True for an atomic that acquires or releases.
+    False for a load without `other=`; `orders` is True for an atomic that acquires or releases, `adds` False
+    for one that does not add.
     """
 
     __slots__ = (
-        "addresses", "dtype", "flat", "has_other", "index", "items", "itemsize", "kind", "lanes", "masked",
-        "masked_out", "orders", "partial", "region", "units", "values",
+        "addresses", "adds", "dtype", "flat", "has_other", "index", "items", "itemsize", "kind", "lanes",
+        "masked", "masked_out", "orders", "partial", "region", "units", "values",
     )  # fmt: skip
 
     def __init__(self, kind: str, addresses: np.ndarray, mask: np.ndarray | None, dtype: np.dtype):
@@ -51,6 +52,7 @@ class Access:
         self.region: Region | None = None
         self.has_other = True
         self.orders = False
+        self.adds = True
 
     def select(self, values: np.ndarray) -> np.ndarray:
         """The values of the lanes that take part, in the order of `flat`."""
@@ -66,7 +68,7 @@ class Access:
         parts = []
         for index in np.unique(indices[lanes]):
             part = Access(self.kind, self.addresses, lanes & (indices == index), self.dtype)
-            part.has_other, part.orders = self.has_other, self.orders
+            part.has_other, part.orders, part.adds = self.has_other, self.orders, self.adds
             part.masked_out = 0 if parts else self.masked_out
             parts.append(part)
         return parts

@@ -100,7 +100,7 @@ class ObservedBuilder(DescriptorOperations, InterpreterBuilder):
         if value.data.dtype in FLOATS:
             self.operations["elementwise"] += ptr.data.size if lanes is None else int(lanes.sum())
         sync = sem != _ir.MEM_SEMANTIC.RELAXED
-        old = self.memory.atomic(ptr.data, lanes, value.data.dtype, update, sync)
+        old = self.memory.atomic(ptr.data, lanes, value.data.dtype, update, sync, operation in ADD)
         return TensorHandle(old, value.dtype.scalar)
 
     def create_atomic_cas(self, ptr, compare, value, sem, scope):

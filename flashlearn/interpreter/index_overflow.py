@@ -134,7 +134,7 @@ class _FarMemory(Memory):
     def store(self, addresses: np.ndarray, values: np.ndarray, mask: np.ndarray | None) -> None:
         self._look(Access("store", addresses, mask, values.dtype))
 
-    def atomic(self, addresses: np.ndarray, mask: np.ndarray | None, dtype: np.dtype, update, orders: bool):
+    def atomic(self, addresses: np.ndarray, mask: np.ndarray | None, dtype: np.dtype, update, *_: bool):
         self._look(Access("atomic", addresses, mask, dtype))
         return np.zeros(addresses.shape, dtype)
 

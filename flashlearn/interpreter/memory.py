@@ -95,14 +95,20 @@ class Memory(AddressSpace):
         self._close(access)
 
     def atomic(
-        self, addresses: np.ndarray, mask: np.ndarray | None, dtype: np.dtype, update: Callable, orders: bool
+        self,
+        addresses: np.ndarray,
+        mask: np.ndarray | None,
+        dtype: np.dtype,
+        update: Callable,
+        orders: bool,
+        adds: bool = False,
     ) -> np.ndarray:
         """Read, `update(items, index, lanes) -> old values`, write, as one step. Returns the old values.
 
-        It `orders` what comes before and after if it acquires or releases.
+        It `orders` what comes before and after if it acquires or releases, and `adds` if it is a sum.
         """
         access = Access("atomic", addresses, mask, dtype)
-        access.orders = orders
+        access.orders, access.adds = orders, adds
         old = np.zeros(addresses.shape, dtype)
         several = self._points_into_several(access)
         for part in access.by_tensor() if several else (access,):

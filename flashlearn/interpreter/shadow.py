@@ -47,6 +47,7 @@ class Region:
         self.pending_lanes = 0
         self.launch_start = 1
         self.written_in_launch = False
+        self.added_only = True  # no atomic of the launch did anything but add
 
     def set_views(self, views: list[View]) -> None:
         """Give the region the windows that the current launch may touch."""

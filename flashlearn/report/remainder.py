@@ -1,7 +1,8 @@
 """How much of what fails the finding explains, and what remains: a clause for the evidence.
 
-Nothing is claimed that was not compared. A finding by its numbers explains the cases in which it gives them;
-an access that stops a case explains none of those that ran to the end.
+Nothing is claimed that was not compared. A finding explains the cases that pass with its repair; of one by
+its numbers alone it is said that it gives them. An access that stops a case explains none of those that ran
+to the end.
 """
 
 from __future__ import annotations
@@ -10,12 +11,12 @@ from flashlearn.exercise import Kind
 from flashlearn.explaining.findings.case_status import CaseStatus
 from flashlearn.explaining.findings.counts import all_of, some_of
 from flashlearn.explaining.findings.declared import Declared, DeclaredFault, Explained
-from flashlearn.explaining.findings.edits import EditAndMistake
+from flashlearn.explaining.findings.edits import EditAndMistake, OneEdit
 from flashlearn.explaining.findings.first_divergence import WithItsLine
 from flashlearn.explaining.findings.launcher import LauncherFault, NothingLaunched
 from flashlearn.explaining.findings.outputs import Outputs
 from flashlearn.explaining.findings.symbolic import NotCompared
-from flashlearn.explaining.findings.two_mistakes import AfterRepair, AtOnce, Besides, RoundedBesides
+from flashlearn.explaining.findings.two_mistakes import AfterRepair, AtOnce, Besides, InFp32, RoundedBesides
 from flashlearn.explaining.matching import has_wrong_numbers
 from flashlearn.interpreter.cautions import OVERFLOW
 from flashlearn.later import torch, types_of
@@ -37,7 +38,7 @@ def explained_and_left(result: CheckResult) -> str:
     """How many of the failing cases the explanation fits, or what the others show; "" where that is said.
 
     >>> explained_and_left(result)
-    'this explains 14 of the 19 failing cases: check again after fixing it'
+    'this reproduces the numbers of 14 of the 19 failing cases: check again after fixing it'
     """
     finding = result.finding
     if finding is None:
@@ -59,8 +60,8 @@ def explained_and_left(result: CheckResult) -> str:
         share = some_of(finding.fits, max(finding.of, len(failing)), "failing case")
         if _only_seen(finding):
             return f"{_what(finding)} was seen in {share}: {AGAIN}"
-        least = "at least " if isinstance(finding.kind, AfterRepair) else ""
-        return f"this explains {least}{share}: {AGAIN}"
+        symbolic = result.exercise.kind is Kind.SYMBOLIC  # equal formulas are compared, not numbers
+        return f"{'this explains' if symbolic else _of_a_part(finding)} {share}: {AGAIN}"
     fits = _fits_all(finding, result, failing)
     return f"{fits}; {LARGE}" if fits and _large_are_open(result) else fits
 
@@ -69,6 +70,22 @@ def _what(finding: Finding) -> str:
     """What was seen: of what is said of several outputs a case may show a part."""
     several = isinstance(finding.kind, Outputs) and len(finding.parts) > 1
     return "one of these, or more," if several else "this"
+
+
+def _of_a_part(finding: Finding) -> str:
+    """What the finding has to do with some of the failing cases: it explains those that a repair made pass.
+
+    Numbers that are the mistake's to within rounding may hold a smaller one besides, and a case that stops
+    shows nothing of what comes after.
+    """
+    first = finding.parts[0] if isinstance(finding.kind, InFp32) else finding
+    if isinstance(finding.kind, AfterRepair):
+        return "this explains at least"
+    if isinstance(finding.kind, DeclaredFault):
+        return "this was seen in"
+    if _is_declared(first) and not _was_tried(first):
+        return "this reproduces the numbers of"
+    return "this explains" if isinstance(first.kind, OneEdit) or _was_tried(first) else "this fits"
 
 
 def _large_are_open(result: CheckResult) -> bool:

@@ -102,6 +102,6 @@ def _intensity(seen: Observation) -> str:
     low = f"{number(requested)} operations per requested byte"
     if seen.bytes_requested == seen.bytes_unique:
         again = len(seen.launches) > 1 or any(t.loaded and t.stored for t in seen.traffic.values())
-        moves = "no byte is loaded or stored twice" if again else "every byte moves once"
+        moves = "no byte is loaded or stored twice" if again else "no byte moves twice"
         return f"Arithmetic intensity: {low}; {moves}."
     return f"Arithmetic intensity: {low}, {number(unique)} per unique byte."

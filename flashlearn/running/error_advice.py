@@ -98,7 +98,7 @@ ADVICE = (
     ),
     (
         r"IndexError: .*(out of bounds|out of range)",
-        "Indices count from 0, so the last one is the size minus 1{here}.",
+        "Indices count from 0, and each stays below the size of its own dimension{here}.",
     ),
     (
         r"leaf Variable that requires grad",

@@ -73,7 +73,9 @@ def test_nan_in_just_the_predicted_elements_speaks_for_a_mistake():
 def test_how_many_cases_a_mistake_explains_is_said_before_it_where_these_are_not_all():
     asked = {(name, "dq") for name in "abcd"}
     found = finding_of(DQ, [explanation(NAME, ["a", "b", "c"])], WRONG, asked)
-    start = "In 3 of the 4 failing cases your numbers are exactly those of the following mistake."
+    start = (
+        "In 3 of the 4 failing cases your numbers are, to within rounding, those of the following mistake."
+    )
     mistake = DQ.explained.mistakes[NAME].sentence
     rest = "The numbers of the other case are different: check again after fixing it."
     assert found.sentence == f"{start} {mistake} {rest}"

@@ -98,6 +98,20 @@ def test_a_leak_is_told_from_rounding_where_there_are_both():
     assert "key 18 has weight for query 0, which may see only keys 0 to 17" in found.sentence
 
 
+@pytest.mark.parametrize(
+    ("name", "p"),
+    [
+        ("dq_kernel", "p = tl.exp(s - lse_i[:, None])"),
+        ("dkv_kernel", "p = tl.exp(s - lse_i[:, None])"),
+        ("flash_forward", "p = tl.exp2((s - m_new[:, None]) * LOG2E)"),
+    ],
+)
+@pytest.mark.parametrize("factor", ["0.0", "1e-5", "1e-7"])
+def test_a_weight_that_is_much_too_small_is_not_called_none(name, p, factor):
+    found = read_out(name, (p, f"{p} * tl.where(columns[None, :] % 7 == 3, {factor}, 1.0)"))
+    assert found is not None and ("almost no weight" in found.sentence) is (factor != "0.0")
+
+
 MASK = "columns[None, :] <= rows[:, None] + S_k - S_q"
 EXCHANGED = ("return dk, dv", "return dv, dk")
 

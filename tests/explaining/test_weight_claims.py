@@ -185,6 +185,8 @@ def tails(kind, r: Read) -> bool:
 @claim(missing_weights.PairsMissing)
 def pairs(kind, r: Read) -> bool:
     none = r.visible & (r.got.abs() < NONE)
+    if kind.share is not None and not bool((r.got[none] != 0).any()):
+        return False
     future = none & (
         torch.arange(r.got.shape[1])[None, :]
         > torch.arange(len(r.got))[:, None] + r.got.shape[1] - len(r.got)

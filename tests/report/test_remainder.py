@@ -16,7 +16,7 @@ from flashlearn.explaining.findings.first_divergence import FirstDivergence, Wit
 from flashlearn.explaining.findings.right_up_to import PaddingCounts
 from flashlearn.explaining.findings.shape import Shape
 from flashlearn.explaining.findings.some_programs import SomePrograms
-from flashlearn.explaining.findings.two_mistakes import AfterRepair
+from flashlearn.explaining.findings.two_mistakes import AfterRepair, InFp32
 from flashlearn.explaining.findings.zero_sign_constants import Zero
 from flashlearn.judging.cases import run
 from flashlearn.observation import Place
@@ -147,8 +147,8 @@ def test_a_second_mistake_that_only_nan_shows_is_not_said_to_explain_every_case(
 
 def test_what_is_left_open_is_counted_among_all_failing_cases():
     partial = replace(DECLARED, fits=2, of=3, partial=True)
-    assert (
-        said([NUMBERS] * 3, partial) == "this explains 2 of the 3 failing cases: check again after fixing it"
+    assert said([NUMBERS] * 3, partial) == (
+        "this reproduces the numbers of 2 of the 3 failing cases: check again after fixing it"
     )
     untested = said([NUMBERS] * 3, DECLARED)
     assert "both cases that it was tested on" in untested and "the other one" in untested
@@ -166,7 +166,19 @@ def test_a_rule_that_holds_of_one_output_explains_only_cases_in_which_no_other_i
     open_to = sum(size > rows for size in (20, 30, 40, 50))
     assert finding.names[0] == "constant factor" and finding.partial
     assert (finding.fits, finding.of) == (4 - open_to, 4)
-    assert f"explains {4 - open_to} of the 4 failing cases" in said(outcomes, finding)
+    assert f"fits {4 - open_to} of the 4 failing cases" in said(outcomes, finding)
+
+
+def test_only_what_a_repair_made_pass_is_said_to_be_explained_where_other_cases_are_open():
+    fault = DeclaredFault("It stops.", CASE.name, "A wait is missing.", "")
+    assert said([STOPS, NUMBERS, NUMBERS], Finding(fault, PLACE, 1, 3, True)).startswith(
+        "this was seen in 1 of"
+    )
+    edit = Finding(OneEdit("name", 3, "x", "y", 1), PLACE, fits=2, of=2)
+    in_fp32 = Finding(InFp32((edit,)), PLACE, fits=2, of=3, partial=True)
+    assert said([NUMBERS] * 3, in_fp32).startswith("this explains 2 of the 3 failing cases")
+    by_numbers = Finding(InFp32((DECLARED,)), fits=2, of=3, partial=True)
+    assert "reproduces the numbers of 2 of the 3" in said([NUMBERS] * 3, by_numbers)
 
 
 def test_a_wrong_formula_is_not_taken_for_nan():

@@ -283,7 +283,7 @@ def test_an_index_beyond_its_dimension_is_told_with_the_dimension():
 
     said = of_sympy(one_size_too_many).message
     assert "the index `k + 1` is 3, but dp is 3×1: it has 3 rows." in said
-    assert "size minus 1" not in said and "IndexError" in said
+    assert "own dimension" not in said and "IndexError" in said
 
     def of_a_tensor(x, w, dy):
         i = x.shape[1] + x.shape[0]

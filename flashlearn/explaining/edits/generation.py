@@ -39,6 +39,7 @@ from flashlearn.explaining.edits.operators import operation_edits, unsigned_edit
 from flashlearn.explaining.edits.reductions import axis_edits, axis_numbers, reduction_edits
 from flashlearn.explaining.edits.repeated_slips import repeated_edits
 from flashlearn.explaining.edits.returned_forms import fixed_size_edits, returned_edits
+from flashlearn.explaining.edits.rounding import calls_triton
 from flashlearn.explaining.edits.running_maximum import maximum_edits
 from flashlearn.explaining.edits.scalars import scalar_edits
 from flashlearn.explaining.edits.shares import share_edits
@@ -78,7 +79,7 @@ def _function_edits(text: SourceText, function: ast.FunctionDef, heads: frozense
         _add(changes, returned_edits(text, function))
         _add(changes, fixed_size_edits(text, function))
     if is_formula(function):
-        changes = {at: name_in_formula(edit) for at, edit in changes.items()}
+        changes = {at: name_in_formula(edit) for at, edit in changes.items() if not calls_triton(edit)}
         _add(changes, formula_edits(text, function, known))
     if is_gluon(function):
         changes = {at: new for at, edit in changes.items() if (new := in_gluon(edit)) is not None}

@@ -36,6 +36,11 @@ def round_up_edit(text: SourceText, node: ast.BinOp, kernel: bool) -> Edit:
     return text.edit(ROUND_UP, node, up, int(kernel and not by_block))
 
 
+def calls_triton(edit: Edit) -> bool:
+    """True for rounding up by triton.cdiv, which a formula has not imported and which takes no symbols."""
+    return edit.kind is ROUND_UP and "triton.cdiv(" in edit.new and "triton" not in edit.old
+
+
 def rounds_up(node: ast.BinOp) -> bool:
     """True for `(n + b - 1) // b`, in any order of its terms, and for what `-(-n // b)` has in brackets.
 

@@ -164,7 +164,10 @@ STEPS = {
         "This index must stay below the size of its dimension: by a condition in the mask, or by what it is "
         "computed from."
     ),
-    "comparison": "The last index that exists is the size minus 1: compare with <.",
+    "comparison": (
+        "The last index that exists is the size of this dimension minus 1. With which size is the index "
+        "compared, and is it itself let through?"
+    ),
     "bound": (
         "Pointer, stride and bound must belong to the same dimension of the same tensor: which of the three "
         "does not?"

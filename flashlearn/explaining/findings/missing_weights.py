@@ -156,7 +156,8 @@ class PairsMissing(FindingKind):
     """`count` visible pairs without weight; `pair` is the first (query, key).
 
     All of them may lie where a causal mask would hide them, though the case has none: `future`. With `lines`
-    "query" or "key" it is so many whole ones.
+    "query" or "key" it is so many whole ones. Where they have some weight after all, it is at most this
+    `share` of the right one.
     """
 
     name = "pairs without weight"
@@ -168,11 +169,20 @@ class PairsMissing(FindingKind):
     pair: tuple[int, int]
     future: bool
     lines: str = ""
+    share: float | None = None
 
     def wording(self) -> Wording:
         """How many pairs, the first, and what they have in common."""
         query, key = self.pair
         several = self.count != 1
+        if self.share is not None:
+            at_most = f"{self.share:.0e}".replace("e-0", "e-")
+            return Wording(
+                f"{self.count} pair{'s have' if several else ' has'} almost no weight, at most about "
+                f"{at_most} of the right one (case {self.case}): "
+                f"{'the first is ' * several}key {key} of query {query}.",
+                "What makes P so small there: what is added to these scores, or which factor does P get?",
+            )
         if self.lines == "query":
             what = f"{self.count} queries give" if several else f"Query {query} gives"
             first = f"; the first is query {query}" * several

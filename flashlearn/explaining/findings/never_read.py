@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from flashlearn.explaining.findings.rule import SILENT, Clue, Rule, joined, near
-from flashlearn.judging.references import convert
+from flashlearn.explaining.findings.needed_input import needed
+from flashlearn.explaining.findings.rule import SILENT, Clue, Rule, joined
 from flashlearn.later import torch
 from flashlearn.outcome import FindingKind, Wording
-from flashlearn.running.values import as_tuple
 
 LEADING = 2
 """Leading dimensions, batch and head, that count as one."""
@@ -96,7 +95,8 @@ class NeverRead(Rule):
         unread = {
             name: mask for name, mask in (seen.unread if seen is not None else {}).items() if mask.any()
         }
-        found = tuple(_lines(name, mask) for name, mask in unread.items() if _matters(clue, name, mask))
+        wanted = {name: needed(clue, name, mask) for name, mask in unread.items()}
+        found = tuple(_lines(name, mask) for name, mask in wanted.items() if mask is not None)
         return Example(clue.outcome.case.name, found) if found else SILENT
 
     @classmethod
@@ -240,18 +240,6 @@ class OnlyFirstTileRead(FindingKind):
             "it, or the address moves along it from step to step."
         )
         return Wording(joined(sentence, _shown(self.example), others), step)
-
-
-def _matters(clue: Clue, name: str, unread: torch.Tensor) -> bool:
-    """True if the right answer changes with the numbers that were never read."""
-    index = clue.exercise.outputs.index(clue.name)
-    inputs = convert(clue.inputs, torch.float64)
-    if not inputs[name].is_floating_point():
-        return False
-    moved = torch.where(unread, inputs[name] + 1.0, inputs[name])
-    before = as_tuple(clue.exercise.reference(**inputs))[index]
-    after = as_tuple(clue.exercise.reference(**{**inputs, name: moved}))[index]
-    return not near(after, before, clue.check.allowed)
 
 
 def _lines(name: str, unread: torch.Tensor) -> Unread:

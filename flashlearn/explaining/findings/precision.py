@@ -96,6 +96,13 @@ def _added_in_half(clue: Clue) -> str:
     return ""
 
 
+STORED = "what is stored in half precision"
+"""What may be rounded where there is no tl.dot."""
+
+
+OPERAND = " For an operand of tl.dot the dtype is that of the other one, as in `p.to(v.dtype)`."
+
+
 @dataclass(frozen=True)
 class RoundedInside(FindingKind):
     """Every one of `count` wrong cases is right once nothing inside is rounded to half precision.
@@ -115,6 +122,8 @@ class RoundedInside(FindingKind):
     full: int
     sum_name: str | None = None
     text: str = ""
+    products: bool = True
+    """False where the answer has no tl.dot."""
 
     @property
     def question(self) -> str:
@@ -132,8 +141,13 @@ class RoundedInside(FindingKind):
             return "Which uses of this value need all its digits, and does any need it in half precision?"
         return (
             "What is in half precision in this line: an operand, the result, or a product on the way to it? "
-            "Only operands of tl.dot, and what is stored in half precision, may be rounded."
+            f"Only {self._rounded} may be rounded."
         )
+
+    @property
+    def _rounded(self) -> str:
+        """What may be rounded to half precision in this answer."""
+        return "operands of tl.dot, and what is stored in half precision," if self.products else STORED
 
     def wording(self) -> Wording:
         """Where it is rounded, as far as that is known, and what to keep in fp32."""
@@ -144,8 +158,8 @@ class RoundedInside(FindingKind):
             return Wording(
                 "Intermediate values are rounded to half precision inside the kernel. If they are kept in "
                 f"fp32, {right}.",
-                "Which values are computed, or kept, in the inputs' own dtype? Only operands of tl.dot and "
-                "what is stored may be rounded to it.",
+                f"Which values are computed, or kept, in the inputs' own dtype? Only {self._rounded} may be "
+                "rounded to it.",
             )
         where = f" in {_listed(self.lines)}" if self.lines else ""
         to = " and ".join(self.half) or "half precision"
@@ -153,8 +167,7 @@ class RoundedInside(FindingKind):
             f"Values are rounded to {to} inside the kernel{where}, even where the inputs are fp32. If they "
             f"are kept in fp32, {right}.",
             "A fixed half-precision type fits half-precision inputs only. Which of these values must be "
-            "rounded at all? For an operand of tl.dot the dtype is that of the other one, as in "
-            "`p.to(v.dtype)`.",
+            "rounded at all?" + OPERAND * self.products,
         )
 
     def _in_one_line(self, right: str) -> Wording:

@@ -19,7 +19,7 @@ class AsyncOps(SharedMemoryOps):
         """The barrier of a view."""
         raise NotImplementedError
 
-    def too_many_bytes(self, barrier: Barrier, place: Place | None) -> None:
+    def too_many_bytes(self, barrier: Barrier, place: Place | None, after: str = "copy") -> None:
         """Raise the fault of bytes that were not expected."""
         raise NotImplementedError
 

@@ -68,16 +68,19 @@ class BarrierOps(AsyncOps):
         event = self.step(what, 1, place, barrier=barrier.name, phase=barrier.completed)
         barrier.events.append(event)
         barrier.latest = max(barrier.latest, me.now)
-        self.too_many_bytes(barrier, place)
+        self.too_many_bytes(barrier, place, what)
         self.complete(barrier, place)
         self.baton.rest()
 
-    def too_many_bytes(self, barrier: Barrier, place: Place | None) -> None:
-        """More bytes under way than the phase expects: it would complete before they are there."""
+    def too_many_bytes(self, barrier: Barrier, place: Place | None, after: str = "copy") -> None:
+        """More bytes under way than the phase expects: it would complete before they are there.
+
+        That is seen `after` a copy was asked for, or with the "expect" or "arrive" that comes last.
+        """
         if barrier.pending == 0 and barrier.copied > barrier.expected:
             expect = barrier.expects[-1][1] if barrier.expects else None
             raise self.fail("bytes", place, expect, barrier=barrier.name, copied=barrier.copied,
-                            expected=barrier.expected, hangs=False)  # fmt: skip
+                            expected=barrier.expected, hangs=False, after=after)  # fmt: skip
 
     def complete(self, barrier: Barrier, place: Place | None) -> None:
         """Begin the next phase if this one is full; no partition may still wait for an earlier one."""

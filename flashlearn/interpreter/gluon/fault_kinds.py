@@ -312,9 +312,12 @@ def _bytes(fault: SyncFault, f: Mapping[str, Any]) -> str:
             "the bytes of the descriptor's whole block, `desc.block_type.nbytes`, even where it reaches "
             "beyond the tensor."
         )
+    at, after = _at(fault, 0), f.get("after", "copy")
+    how = f", counting the copy of {at}: the phase completes"
     return (
-        f"{counted}, counting the copy of {_at(fault, 0)}: the phase completes before all have arrived. "
-        "Which copies complete this phase, and how many bytes does each of them bring?"
+        f"{counted}{how if after == 'copy' else f': the {after} in {at} completes the phase'} "
+        "before all have arrived. Which copies complete this phase, and how many bytes does each of them "
+        "bring?"
     )
 
 

@@ -31,7 +31,8 @@ class Race:
 
     `fault` is what holds of it in any kernel: the access at which it was seen ("load", "store",
     "atomic"), the other one ("load", "store", "atomic", "lanes"), and whether this program, and the other,
-    had read the element last. `storage` identifies the memory.
+    had read the element last; "no sum" follows where one is an atomic, and not all of these add.
+    `storage` identifies the memory.
     """
 
     sentence: str
@@ -70,6 +71,7 @@ class RaceDetector(Observer):
         self.launch_start = self.next_segment
         for region in self.space.active:
             region.launch_start = self.next_segment
+            region.added_only = True
         self.released.clear()
         self.postponed.clear()
 
@@ -135,6 +137,7 @@ class RaceDetector(Observer):
     def before_atomic(self, access: Access) -> None:
         """An atomic is ordered with atomics, not with plain accesses of others."""
         region, units = access.region, access.units
+        region.added_only &= access.adds
         for shadow, verb in ((region.writer, "writes"), (region.reader, "reads")):
             conflict = self._unordered(np.abs(shadow[units])) | self._by_several(shadow[units])
             if conflict.any():
@@ -185,6 +188,8 @@ class RaceDetector(Observer):
         sentence = f"{who}: on a GPU they run at the same time, and which comes first is left to chance."
         read_by = {self.owners[abs(int(s))] for s in region.reader[access.units[conflict]]}
         fault = (access.kind, _kind_of(shadow, region), self.program in read_by, other in read_by)
+        if "atomic" in fault[:2] and not region.added_only:
+            fault = (*fault, "no sum")
         programs = self.program, other
         self._add(Race(sentence, self.space.place(), programs, fault, region.storage._cdata))
 

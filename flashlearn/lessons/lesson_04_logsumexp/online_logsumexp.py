@@ -155,7 +155,7 @@ MISTAKES = {
     "−inf minus −inf": Mistake(
         "As long as a row has shown nothing but −inf, its maximum is −inf, and a difference, x − m or "
         "m_old − m, is −inf + inf: NaN, which stays in the sum to the end.",
-        "Where the maximum is −inf, is a finite number subtracted in its place, in every exponent?",
+        "Which exponents subtract a maximum, and which of them still subtract −inf in such a row?",
         **formula("no guard"),
     ),
     "columns one apart": Mistake(

@@ -32,6 +32,16 @@ MISTAKES = {
         ),
         status=Status.RACE,
     ),
+    "the sum is exchanged": Mistake(
+        "The exchange is atomic, but not what comes before it: between the load of one program and its "
+        "exchange the other may have stored, and its share is then replaced.",
+        "An atomic addition reads, adds and writes memory in one step. What must it be given?",
+        launcher=edited(
+            "clinic_2",
+            (ADD_DK, ADD_DK.replace("tl.store", "tl.atomic_xchg")),
+        ),
+        status=Status.RACE,
+    ),
     "exchanged, not added": wrong_cure(
         "clinic_2",
         "Atomic, but not a sum: each program replaces what the other one left, so that dK holds the share of "

@@ -185,8 +185,8 @@ def tile_mistakes(formula: FaultyFormula) -> dict[str, Mistake]:
             "Where all scores are far below 0, dQ is NaN, as it would be if padded keys took part: with the "
             "score 0, P = exp(0 − LSE) is infinite where LSE is below −88, and ∞ · 0 is NaN. In dK and dV "
             "it does no harm.",
-            "Is the score of a key that does not exist −inf, as in lesson 07, so that its exponential is "
-            "0? A product with 0 comes too late.",
+            "Which scores of a row can be far above its LSE, and what makes their P 0? A product with 0 "
+            "comes too late.",
             **formula("padded keys"),
         ),
         "the causal mask is always on": Mistake(
@@ -243,9 +243,8 @@ def query_loop_mistakes(formula: FaultyFormula) -> dict[str, Mistake]:
     return {
         "only the last tile remains": overwritten_sum(formula, "dK and dV hold"),
         "padded queries repeat the last one": Mistake(
-            "Every padded row repeats the last query, as if row numbers were clamped to "
-            "S_q − 1: its share is added to dK and dV again and again.",
-            "P must be 0 in the rows from S_q on. Which mask says so, and of which row numbers?",
+            "The last query is counted again for each padded row, as if row numbers were clamped to S_q − 1.",
+            "Which mask keeps the rows from S_q on out of the sums over queries, and of which row numbers?",
             **formula("clamped rows"),
         ),
         "loop over S_k": Mistake(
@@ -281,9 +280,8 @@ def key_loop_mistakes(formula: FaultyFormula) -> dict[str, Mistake]:
     return {
         "only the last tile remains": overwritten_sum(formula, "dQ holds"),
         "padded queries repeat the last one": Mistake(
-            "Every padded row repeats the last query, as if row numbers were clamped to "
-            "S_q − 1, and adds its shares of dK and dV again and again.",
-            "P must be 0 in the rows from S_q on. Which mask says so, and of which row numbers?",
+            "The last query is counted again for each padded row, as if row numbers were clamped to S_q − 1.",
+            "Which mask keeps the rows from S_q on out of the sums over queries, and of which row numbers?",
             **formula("clamped rows"),
         ),
         "loop over S_q": Mistake(

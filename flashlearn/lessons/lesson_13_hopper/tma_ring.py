@@ -62,14 +62,14 @@ MISTAKES = {
     ),
     "the phase never turns": kernel.mistake(
         "phase never turns",
-        "The same parity is asked for in every turn of the ring: in the second one the wait is for a phase "
-        "that was over long ago.",
+        "In the second turn of the ring the wait is for a phase that was over long ago, as if the same "
+        "parity were asked for in every turn.",
         "How often has this slot been full before tile i comes?",
     ),
     "the phase turns with every tile": kernel.mistake(
         "phase of the tile",
-        "The parity changes from tile to tile. A slot's barrier advances by one phase per turn of the ring: "
-        "all tiles of the first turn complete phase 0.",
+        "A slot's barrier advances by one phase per turn of the ring: all tiles of the first turn complete "
+        "phase 0. A parity that changes from tile to tile asks for another.",
         "How many tiles were in its slot before tile i: i % STAGES, or i // STAGES?",
     ),
     "the phase is always the other one": kernel.mistake(

@@ -137,3 +137,10 @@ def test_a_mistake_in_integers_must_show_in_the_fresh_cases_too():
 
     found = finding("budget", budget)
     assert "no shared memory reserved" not in found.names and "`shared + 1024`" in found.sentence
+
+
+def test_a_formula_is_rounded_up_without_triton_which_takes_no_symbols():
+    ups = {
+        edit.new for edit in edits_of("def tiles(N, B):\n    return N // B\n") if edit.kind.name == "round up"
+    }
+    assert ups == {"-(-N // B)"}

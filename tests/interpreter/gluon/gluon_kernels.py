@@ -357,3 +357,15 @@ def stores_a_product(a_desc, c_desc):
     acc = gl.zeros([64, 64], gl.float32, gl.NVMMADistributedLayout([3, 0], [4, 1], [16, 64, 16]))
     acc = warpgroup_mma(tile, tile, acc, is_async=True)
     out.store(acc)
+
+
+@gluon.jit
+def expects_afterwards(src, dst, SIZE: gl.constexpr):
+    tile = gl.allocate_shared_memory(src.dtype, src.block_type.shape, src.layout)
+    full = gl.allocate_shared_memory(gl.int64, [1], mbarrier.MBarrierLayout())
+    mbarrier.init(full, count=1)
+    tma.async_copy_global_to_shared(src, [0, 0], full, tile)
+    mbarrier.expect(full, SIZE)
+    mbarrier.wait(full, 0)
+    tma.async_copy_shared_to_global(dst, [0, 0], tile)
+    tma.store_wait(0)

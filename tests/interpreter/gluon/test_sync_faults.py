@@ -16,6 +16,7 @@ from tests.interpreter.gluon.gluon_kernels import (
     copy_tiles,
     described,
     exchange,
+    expects_afterwards,
     product,
     stores_a_product,
 )
@@ -162,6 +163,14 @@ def test_an_arrival_that_counts_for_two_is_told_where_the_other_was_not_waited_f
     fault = fault_of(lambda: matmul(a, b, block=(128, 64, 32)), None)
     assert fault.kind == "overwritten" and fault.facts["alone"]["count"] == 2
     assert "with count=2" in fault_kinds.sentence(fault)
+
+
+def test_bytes_that_are_expected_after_the_copy_are_not_said_to_be_the_copys():
+    a, c = torch.randn(64, 64).half(), torch.empty(64, 64).half()
+    both = described(a, [64, 64]), described(c, [64, 64])
+    fault = fault_of(lambda: expects_afterwards[(1,)](*both, 64), None)
+    assert "mbarrier.expect" in fault.places[0].text
+    assert f"the expect in line {fault.places[0].line} completes" in fault_kinds.sentence(fault)
 
 
 def test_storing_a_product_as_it_is_asks_for_its_wait():

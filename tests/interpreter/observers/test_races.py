@@ -130,6 +130,22 @@ def test_a_race_is_told_by_its_two_accesses_and_by_what_was_read_before():
     assert signature(lambda: lanes_collide[(1,)](torch.zeros(4))) == ("store", "lanes", False, False)
 
 
+@triton.jit
+def read_and_exchange(x_ptr):
+    tl.atomic_xchg(x_ptr, tl.load(x_ptr) + 1.0)
+
+
+@triton.jit
+def read_and_add(x_ptr):
+    tl.atomic_add(x_ptr, tl.load(x_ptr) + 1.0)
+
+
+def test_an_atomic_that_does_not_add_is_told_from_one_that_does():
+    assert signature(lambda: read_and_add[(4,)](torch.zeros(1)))[:2] == ("load", "atomic")
+    assert "no sum" not in signature(lambda: read_and_add[(4,)](torch.zeros(1)))
+    assert signature(lambda: read_and_exchange[(4,)](torch.zeros(1)))[-1] == "no sum"
+
+
 @pytest.mark.parametrize("keeps", [True, False])
 def test_a_race_in_an_output_is_another_than_one_in_scratch(keeps):
     def launcher(a, x, y):

@@ -68,9 +68,8 @@ def dkv(formula: FaultyFormula) -> dict[str, Mistake]:
             **formula("P not transposed", also=_padded("P not transposed")),
         ),
         "padded queries repeat the last one": Mistake(
-            "Every padded row repeats the last query, as if row numbers were clamped "
-            "to S_q − 1: its P and its dS are added again and again.",
-            "P must be 0 in the rows from S_q on. Which mask says so, and of which row numbers?",
+            "The last query is counted again for each padded row, as if row numbers were clamped to S_q − 1.",
+            "Which mask keeps the rows from S_q on out of the sums over queries, and of which row numbers?",
             **formula("clamped rows"),
         ),
         "padded queries have LSE = −inf": Mistake(

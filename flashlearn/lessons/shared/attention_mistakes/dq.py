@@ -59,8 +59,8 @@ def dq(formula: FaultyFormula) -> dict[str, Mistake]:
         "padded keys get a probability": Mistake(
             "Where all scores are far below 0, dQ is NaN, as it would be if padded keys took part: with the "
             "score 0, P = exp(0 − LSE) is infinite where LSE is below −88, and ∞ · 0 is NaN.",
-            "Is the score of a key that does not exist −inf, so that its exponential is 0? A product with "
-            "0 comes too late.",
+            "Which scores of a row can be far above its LSE, and what makes their P 0? A product with 0 "
+            "comes too late.",
             **formula("padded keys"),
         ),
         "dQ accumulated in half precision": Mistake(

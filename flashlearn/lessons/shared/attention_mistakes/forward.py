@@ -159,10 +159,10 @@ def common(formula: FaultyFormula) -> dict[str, Mistake]:
             **formula("maximum before alpha"),
         ),
         "the maximum lacks alpha": Mistake(
-            "What is subtracted is the maximum of q · k without alpha, and the exponents have the scaled "
-            "scores. Any m is right in exact arithmetic, but where this one lies far above the scores "
-            "every exponential is 0, and 0/0 is NaN.",
-            "Scale the scores before their maximum is taken.",
+            "The exponents have the scaled scores, and the results are as if the maximum of q · k without "
+            "alpha were subtracted from them. Any m is right in exact arithmetic, but where it lies far "
+            "above the scores every exponential is 0, and 0/0 is NaN.",
+            "Is what is subtracted the largest of the scaled scores, or is it scaled otherwise?",
             **formula("maximum without alpha"),
         ),
         "log2 e is missing from S": Mistake(

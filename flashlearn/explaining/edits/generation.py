@@ -22,6 +22,12 @@ from flashlearn.explaining.edits.comparisons import (
     comparison_edits,
     exchanged_bound_edits,
 )
+from flashlearn.explaining.edits.conditions import (
+    exchanged_branches,
+    exchanged_index_edits,
+    negation_edits,
+    root_edits,
+)
 from flashlearn.explaining.edits.edit import Edit, SourceText, is_kernel, names_in
 from flashlearn.explaining.edits.formulas import formula_edits, is_formula, name_in_formula
 from flashlearn.explaining.edits.gluon import in_gluon, is_gluon, product_edits
@@ -127,6 +133,7 @@ def _expression_edits(
             where = "mask" if node in masks else about
             unpacked = isinstance(part, ast.Assign) and node is part.value
             edits = itertools.chain(
+                negation_edits(text, node) if node is part else (),
                 _node_edits(text, node, known, kernel, unpacked),
                 guard_edits(text, node, kernel),
                 scalar_edits(text, node, known) if kernel else (),
@@ -166,9 +173,11 @@ def _node_edits(
     text: SourceText, node: ast.AST, known: NameFamilies, kernel: bool, unpacked: bool
 ) -> Iterator[Edit]:
     """The edits of one node, by its type; a tuple may be `unpacked`."""
+    yield from root_edits(text, node) if not kernel else ()
     if isinstance(node, ast.Compare):
         yield from comparison_edits(text, node)
         if kernel:
+            yield from exchanged_index_edits(text, node)
             yield from advanced_bound_edits(text, node, known)
             yield from bound_edits(text, node, known)
     elif isinstance(node, ast.BinOp):
@@ -193,3 +202,4 @@ def _node_edits(
         yield from reading_order_edits(text, node)
     elif isinstance(node, ast.IfExp):
         yield from conditional_edits(text, node)
+        yield from exchanged_branches(text, node)

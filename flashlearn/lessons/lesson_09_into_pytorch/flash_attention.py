@@ -154,6 +154,7 @@ MISTAKES = {
         "Gradients need `apply` (not `forward`) of the autograd.Function, with q, k and v themselves, "
         "not detached and not under no_grad.",
         **formula("no graph"),
+        marked=True,
     ),
 }
 

@@ -48,7 +48,7 @@ from flashlearn.explaining.edits.running_maximum import maximum_edits
 from flashlearn.explaining.edits.scalars import scalar_edits
 from flashlearn.explaining.edits.shares import share_edits
 from flashlearn.explaining.edits.statements import exchanged_name_edits, statement_edits
-from flashlearn.explaining.edits.strides import missing_move_edits, shared_offset_edits
+from flashlearn.explaining.edits.strides import missing_move_edits, own_stride_edits, shared_offset_edits
 from flashlearn.explaining.edits.wrapped_indices import wrapped_index_edits
 
 Changes = dict[tuple[int, int, str], Edit]
@@ -91,6 +91,7 @@ def _function_edits(text: SourceText, function: ast.FunctionDef, heads: frozense
     if kernel:
         _add(changes, mask_edits(text, function, known), override=True)
         _add(changes, wrapped_index_edits(text, function, known))
+        _add(changes, own_stride_edits(text, function, known), override=True)
         _add(changes, shared_offset_edits(text, function, known))
         _add(changes, missing_move_edits(text, function, known))
         sizes = {*known.size_parameters(), *known.blocks}

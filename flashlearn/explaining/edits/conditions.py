@@ -96,7 +96,9 @@ def root_edits(text: SourceText, node: ast.AST) -> Iterator[Edit]:
 
 
 def _is_root(node: ast.AST) -> bool:
-    return isinstance(node, ast.Call) and ast.unparse(node.func) in ("math.sqrt", "sqrt") and len(node.args) == 1
+    return (
+        isinstance(node, ast.Call) and ast.unparse(node.func) in ("math.sqrt", "sqrt") and len(node.args) == 1
+    )
 
 
 def _number(node: ast.expr) -> float | None:

@@ -131,7 +131,9 @@ class _Ranking:
             likely *= factors["mixed names in address"]
         elif hints.address and kind.changes_values:
             likely *= factors["unlikely"]
-        decides = bool(hints.conditions) and self._is_condition(edit) and edit.line in hints.conditions[section]
+        decides = (
+            bool(hints.conditions) and self._is_condition(edit) and edit.line in hints.conditions[section]
+        )
         suspects = hints.suspects[section] if hints.suspects and not decides else ()
         if suspects and not lines & suspects:
             likely *= factors["outside suspect lines"]

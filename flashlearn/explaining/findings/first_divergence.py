@@ -191,10 +191,10 @@ class WithItsLine(FindingKind):
             "There are two mistakes"
         ):
             return Wording(finding.sentence, finding.next_step)  # it has said so, and by name
-        if isinstance(departure.kind, TwoDivergences) and isinstance(finding.kind, Declared):
-            if not finding.partial:  # one mistake gives all the numbers, and shows in both lines
-                shown = " ".join(part.sentence for part in departure.parts)
-                return Wording(f"{finding.sentence} It shows in two lines. {shown}", finding.next_step)
+        named = isinstance(finding.kind, Declared) and not finding.partial
+        if named and isinstance(departure.kind, TwoDivergences):  # one mistake gives all the numbers
+            shown = " ".join(part.sentence for part in departure.parts)
+            return Wording(f"{finding.sentence} It shows in two lines. {shown}", finding.next_step)
         return Wording(f"{finding.sentence} {departure.sentence}", finding.next_step)
 
 

@@ -12,6 +12,7 @@ from flashlearn.explaining.edits.accesses import mask_edits
 from flashlearn.explaining.edits.analogy import analogy_edits
 from flashlearn.explaining.edits.calls import (
     call_edits,
+    loop_step_edits,
     order_edits,
     reading_order_edits,
     untransposed_edit,
@@ -21,6 +22,7 @@ from flashlearn.explaining.edits.comparisons import (
     bound_edits,
     comparison_edits,
     exchanged_bound_edits,
+    missing_offset_edits,
 )
 from flashlearn.explaining.edits.conditions import (
     exchanged_branches,
@@ -28,7 +30,7 @@ from flashlearn.explaining.edits.conditions import (
     negation_edits,
     root_edits,
 )
-from flashlearn.explaining.edits.edit import Edit, SourceText, is_kernel, names_in
+from flashlearn.explaining.edits.edit import Edit, SourceText, is_kernel, name_of, names_in
 from flashlearn.explaining.edits.formulas import formula_edits, is_formula, name_in_formula
 from flashlearn.explaining.edits.gluon import in_gluon, is_gluon, product_edits
 from flashlearn.explaining.edits.guards import guard_edits
@@ -91,6 +93,7 @@ def _function_edits(text: SourceText, function: ast.FunctionDef, heads: frozense
     if kernel:
         _add(changes, mask_edits(text, function, known), override=True)
         _add(changes, wrapped_index_edits(text, function, known))
+        _add(changes, loop_step_edits(text, function, known), override=True)
         _add(changes, own_stride_edits(text, function, known), override=True)
         _add(changes, shared_offset_edits(text, function, known))
         _add(changes, missing_move_edits(text, function, known))
@@ -194,6 +197,8 @@ def _node_edits(
         yield from axis_edits(text, node)
         if kernel:
             yield from reduction_edits(text, node, known)
+        if kernel and name_of(node) in ("minimum", "maximum", "min", "max", "range"):
+            yield from missing_offset_edits(text, node, known)
     elif isinstance(node, ast.Subscript):
         yield from subscript_edits(text, node)
     elif isinstance(node, ast.Tuple) and isinstance(node.ctx, ast.Load) and not kernel:

@@ -102,7 +102,8 @@ class Mistake:
     be computed with another's of the same function. One of a function that has `tiles` (a `Tiles`) takes the
     shape of the tiles as `tile`, and is tried with the learner's where one of its faults depends on it.
     One that is `independent` is named as a second one where its faults are in the `also` of another mistake:
-    it must still be a mistake once that is fixed, whatever the kernel looks like.
+    it must still be a mistake once that is fixed, whatever the kernel looks like. With `marked` the check
+    itself puts NaN where nothing is to be had, and nowhere else: such NaN leave no doubt.
     """
 
     sentence: str
@@ -112,6 +113,7 @@ class Mistake:
     status: Status = Status.WRONG
     also: tuple[Callable[..., Any], ...] = ()
     independent: bool = False
+    marked: bool = False
 
 
 def combine_faults(one: Callable[..., Any], other: Callable[..., Any]) -> functools.partial | None:

@@ -17,6 +17,7 @@ from flashlearn.explaining.edits.dtypes import DTYPE
 from flashlearn.explaining.edits.naturalness import Naturalness, naturalness
 from flashlearn.explaining.edits.returned_forms import FIXED_SIZE, RETURNED_DTYPE
 from flashlearn.explaining.edits.search import PartialRepair, edit_finding
+from flashlearn.explaining.edits.second_mistake import is_finite
 from flashlearn.explaining.edits.trial import cost
 from flashlearn.explaining.edits.verification import STOPPED, wasteful
 from flashlearn.explaining.findings.declared import Declared
@@ -198,8 +199,9 @@ def _enough(repair: PartialRepair, failing: Sequence[Outcome]) -> float:
 
 
 def _spoils(before: Outcome, after: Outcome) -> bool:
-    """Whether an output that was right has become wrong."""
-    return any(old.ok and not new.ok for old, new in zip(before.outputs, after.outputs, strict=False))
+    """Whether an output that was right has become wrong, or one that was finite NaN or infinite."""
+    pairs = list(zip(before.outputs, after.outputs, strict=False))
+    return any((old.ok and not new.ok) or (is_finite(old) and not is_finite(new)) for old, new in pairs)
 
 
 def _names_all(finding: Finding | None) -> bool:

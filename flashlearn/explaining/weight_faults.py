@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from flashlearn.explaining.findings.weight_factors import (
+    BoundedLse,
     ExponentTimesNumber,
     NotRescaled,
     PToAPower,
@@ -21,6 +22,9 @@ from flashlearn.explaining.findings.weight_factors import (
 )
 from flashlearn.explaining.read_weights import MIN_WEIGHT, Weights
 from flashlearn.outcome import Finding, Outcome
+
+MIN_BOUNDED = 2
+"""Rows that must show the same bound of LSE before it is named."""
 
 
 def _ratios(w: Weights) -> tuple[Tensor, Tensor]:
@@ -48,8 +52,10 @@ def find_row_factors(w: Weights, outcome: Outcome) -> Finding | None:
     low, high = float(of_row[known].min()), float(of_row[known].max())
     if high - low < slack * high and abs(high - 1) > slack:
         return None  # one factor for everything: the constant's own rule says it better
-    return _counted_again(of_row, known, outcome) or Finding(
-        RowsOfPFactor(outcome.case.name, (low, high), w.recomputed)
+    return (
+        _counted_again(of_row, known, outcome)
+        or _bounded_lse(w, of_row, known, outcome)
+        or Finding(RowsOfPFactor(outcome.case.name, (low, high), w.recomputed))
     )
 
 
@@ -75,6 +81,24 @@ def _counted_again(of_row: Tensor, known: Tensor, outcome: Outcome) -> Finding |
         return None
     queries = int(again[0]), int(again[-1])
     return Finding(QueriesCountedAgain(outcome.case.name, queries, times, len(again)))
+
+
+def _bounded_lse(w: Weights, of_row: Tensor, known: Tensor, outcome: Outcome) -> Finding | None:
+    """Rows with the factor exp(LSE − bound), where LSE is beyond one bound, and the others right."""
+    if not w.recomputed:
+        return None
+    lse = w.scores.masked_fill(~w.visible, -torch.inf).logsumexp(1)
+    slack = 0.02 + 50 * w.noise
+    off = known & ((of_row - 1).abs() > slack)
+    bounds = (lse - of_row.log())[off]
+    if len(bounds) < MIN_BOUNDED or _range(bounds) > 1e-3 + 50 * w.noise or _range(lse[off]) < 0.2:
+        return None
+    bound, upper = float(bounds.mean()), bool((of_row[off] > 1).all())
+    right = lse[known & ~off]
+    beyond = (right - bound if upper else bound - right) > slack
+    if not (upper or bool((of_row[off] < 1).all())) or bool(beyond.any()):
+        return None
+    return Finding(BoundedLse(outcome.case.name, bound, upper, int(off.sum()), len(lse)))
 
 
 def _spread(ratio: Tensor, telling: Tensor) -> float:

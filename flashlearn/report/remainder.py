@@ -113,7 +113,9 @@ def _fits_all(finding: Finding, result: CheckResult, failing: list[Outcome]) -> 
         seen = some_of(finding.of, max(len(failing), finding.of), "failing case")
         return f"{_what(finding)} was seen in {seen}; {OPEN}"
     declared = _is_declared(finding) and result.exercise.kind is not Kind.SYMBOLIC
-    silent = sum(map(_has_no_numbers, failing)) if declared else 0
+    declared_as = result.exercise.all_mistakes.get(finding.mistake)
+    marked = declared_as is not None and declared_as.marked
+    silent = sum(map(_has_no_numbers, failing)) if declared and not marked else 0
     gives = "reproduces the numbers of" if declared and not _was_tried(finding) else "explains"
     if _second_by_nan_alone(finding):
         return f"the only evidence for the second one is NaN and infinities: {AGAIN}"
@@ -129,7 +131,8 @@ def _fits_all(finding: Finding, result: CheckResult, failing: list[Outcome]) -> 
         poor = f"; in {silent} of them the only evidence is {UNDEFINED}: {AGAIN}"
         if silent:
             return fits + poor
-        beside = sum(map(_has_undefined, failing)) if declared and not _was_tried(finding) else 0
+        open_to_doubt = declared and not marked and not _was_tried(finding)
+        beside = sum(map(_has_undefined, failing)) if open_to_doubt else 0
         return f"{fits}; {_in_so_many(beside, len(failing))} NaN or infinities: {AGAIN}" if beside else fits
     others = "the other one" if left == 1 else f"the other {left}"
     return f"this {gives} {all_of(finding.of, 'case')} that it was tested on; {others} could not be tested"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import inspect
 import itertools
@@ -24,7 +25,7 @@ _numbers = itertools.count(1)
 
 @dataclass(frozen=True)
 class Section:
-    """One function of an answer: its dedented text, and its first line."""
+    """One function of an answer, or one class of its own: its dedented text, and its first line."""
 
     name: str
     file: str
@@ -33,26 +34,51 @@ class Section:
 
 
 def sections(function: Callable[..., Any]) -> list[Section]:
-    """Kernels and helpers of the same file that a launcher uses, each after its callees, then the launcher.
+    """Kernels, helpers and classes of the same file that a launcher uses, each after what it uses itself.
 
     Raises OSError or TypeError where there is no source to read.
     """
     found: dict[str, Section | None] = {}
 
+    file, known = (own := inspect.unwrap(function)).__code__.co_filename, own.__globals__
+
     def visit(one: Callable[..., Any]) -> None:
-        lines, first = inspect.getsourcelines(one)
+        lines, first = _lines_of(one)
         text = textwrap.dedent("".join(lines)).rstrip("\n") + "\n"
         found[one.__qualname__] = None
-        for name in names_used(one.__code__):
-            used = getattr(one.__globals__.get(name), "fn", one.__globals__.get(name))
-            ours = inspect.isfunction(used) and used.__code__.co_filename == one.__code__.co_filename
+        for name in [name for part in _functions(one) for name in names_used(part.__code__)]:
+            used = getattr(known.get(name), "fn", known.get(name))
+            ours = any(part.__code__.co_filename == file for part in _functions(used))
             if ours and used.__qualname__ not in found:
                 visit(used)
         del found[one.__qualname__]
-        found[one.__qualname__] = Section(one.__name__, one.__code__.co_filename, first, text)
+        found[one.__qualname__] = Section(one.__name__, file, first, text)
 
-    visit(inspect.unwrap(function))
+    visit(own)
     return [section for section in found.values() if section is not None]
+
+
+def _functions(one: Any) -> list[types.FunctionType]:
+    """A function, or those that a class defines; none of anything else."""
+    if inspect.isfunction(one):
+        return [one]
+    defined = vars(one).values() if inspect.isclass(one) else ()
+    unwrapped = [inspect.unwrap(getattr(method, "__func__", method)) for method in defined]
+    return [method for method in unwrapped if inspect.isfunction(method)]
+
+
+def _lines_of(one: Any) -> tuple[list[str], int]:
+    """The lines of a function or class, and the number of the first; inspect finds no class of a notebook."""
+    if not inspect.isclass(one):
+        return inspect.getsourcelines(one)
+    codes = [method.__code__ for method in _functions(one)]
+    lines = linecache.getlines(codes[0].co_filename)
+    for node in ast.walk(ast.parse("".join(lines))):
+        if isinstance(node, ast.ClassDef) and node.name == one.__name__:
+            first = min((node.lineno, *(decorator.lineno for decorator in node.decorator_list)))
+            if all(first <= code.co_firstlineno <= node.end_lineno for code in codes):
+                return lines[first - 1 : node.end_lineno], first
+    raise OSError(f"there is no source of {one.__name__}")
 
 
 def join(found: Sequence[Section]) -> str:

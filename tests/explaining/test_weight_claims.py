@@ -209,6 +209,14 @@ def rows_off(kind, r: Read) -> bool:
     )
 
 
+@claim(weight_factors.BoundedLse)
+def bounded(kind, r: Read) -> bool:
+    lse = r.lse.clamp(max=kind.bound) if kind.upper else r.lse.clamp(min=kind.bound)
+    beyond = (r.lse > kind.bound) if kind.upper else (r.lse < kind.bound)
+    wanted = torch.where(r.visible, (r.s - lse[:, None]).exp(), 0.0)
+    return alike(r.got[r.large], wanted[r.large]) and kind.count <= int(beyond.sum()) <= kind.total
+
+
 @claim(weight_factors.QueriesCountedAgain)
 def again(kind, r: Read) -> bool:
     rows = torch.where(r.large, r.got / r.right, torch.nan).nanmedian(1).values.nan_to_num(1.0)

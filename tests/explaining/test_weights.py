@@ -226,6 +226,17 @@ def test_rows_that_count_a_whole_number_of_times_are_said_to_be_counted_again():
     assert "count" not in sentence
 
 
+def test_an_lse_that_was_kept_from_falling_below_a_number_is_named_with_the_number():
+    w = weights()
+    lse = w.scores.logsumexp(1)
+    bound = float(lse.quantile(0.4))
+    got = (w.scores - lse.clamp(min=bound)[:, None]).exp()
+    ((name, sentence),) = told(dataclasses.replace(w, got=got, recomputed=True))
+    assert name == "LSE is bounded" and f"never below {bound:.3g}" in sentence
+    ((name, _),) = told(dataclasses.replace(w, got=got))  # a forward kernel is given no LSE
+    assert name == "rows do not sum to 1"
+
+
 def test_whole_queries_without_weight_that_are_no_tile_are_named_as_such():
     ((_, sentence), *_) = told(changed(weights(), lambda p: p[37].zero_()))
     assert sentence.startswith("Query 37 gives no weight to any key")

@@ -51,6 +51,26 @@ def operand_lines(sections: Sequence[Section], line: int | None) -> list[set[int
     return lines
 
 
+def condition_lines(sections: Sequence[Section], line: int | None) -> list[set[int]]:
+    """For each section the lines, from 1, of the conditions on which the value of a learner's line depends.
+
+    Comparisons are assigned to names that the line reads, or it is in a branch with such a test.
+    """
+    lines: list[set[int]] = [set() for _ in sections]
+    for i, section in enumerate(sections if line is not None else ()):
+        tree, here = ast.parse(section.text), line - section.line + 1
+        for found in operand_lines([section], line):
+            compares = (n for n in ast.walk(tree) if isinstance(n, ast.Compare) and n.lineno in found)
+            lines[i].update(*map(lines_of, compares))
+        tests = (n.test for n in ast.walk(tree) if isinstance(n, ast.If) and _is_around(n, here))
+        lines[i].update(*map(lines_of, tests))
+    return lines
+
+
+def _is_around(branch: ast.If, line: int) -> bool:
+    return branch.body[0].lineno <= line <= (branch.end_lineno or line)
+
+
 def _address_names(tree: ast.AST, accesses: Sequence[str], line: int | None, lines: set[int]) -> set[str]:
     """The names in addresses and masks of the accesses; of those in the line, if there are any."""
     calls = [n for n in ast.walk(tree) if isinstance(n, ast.Call) and name_of(n) in accesses]

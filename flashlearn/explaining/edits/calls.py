@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 
 from flashlearn.explaining.edits.accesses import FILL_VALUE, access_edits, atomic_edit, fill_edits
 from flashlearn.explaining.edits.dtypes import allocation_edits, conversion_edits
-from flashlearn.explaining.edits.edit import Edit, SourceText, edit_kind, name_of
+from flashlearn.explaining.edits.edit import Edit, SourceText, edit_kind, name_of, names_in
 from flashlearn.explaining.edits.name_families import NameFamilies
 from flashlearn.explaining.edits.operators import OPERAND_ORDER, TILES_TO_ELEMENTS
 from flashlearn.explaining.edits.rounding import round_down_edit
@@ -133,6 +133,23 @@ def call_edits(text: SourceText, node: ast.Call, known: NameFamilies, kernel: bo
     for pair in (*node.args, *(k.value for k in node.keywords)) if name in PER_AXIS else ():
         if isinstance(pair, ast.Tuple):
             yield from order_edits(text, pair.elts)
+
+
+def loop_step_edits(text: SourceText, function: ast.FunctionDef, known: NameFamilies) -> Iterator[Edit]:
+    """One block as the step of a loop that advances by a multiple of it, or by a block and a number."""
+    nodes = list(ast.walk(function))
+    steps = [
+        n.args[2] for n in nodes if isinstance(n, ast.Call) and name_of(n) == "range" and len(n.args) == 3
+    ]
+    loops = [n for n in nodes if isinstance(n, ast.While)]
+    for loop in loops:
+        tested = names_in(loop.test)
+        added = (n for n in loop.body if isinstance(n, ast.AugAssign) and isinstance(n.op, ast.Add))
+        steps += [n.value for n in added if names_in(n.target) <= tested]
+    for step in steps:
+        for block in (name for name in known.blocks if name in names_in(step)):
+            if isinstance(step, ast.BinOp):
+                yield text.edit(LOOP_STEP, step, block)
 
 
 def order_edits(text: SourceText, parts: Sequence[ast.expr], unpacked: bool = False) -> Iterator[Edit]:

@@ -7,7 +7,7 @@ import itertools
 from collections.abc import Iterator
 
 from flashlearn.explaining.edits.edit import Edit, SourceText, edit_kind, names_in
-from flashlearn.explaining.edits.name_families import NameFamilies
+from flashlearn.explaining.edits.name_families import NameFamilies, similar
 
 OPERATORS = {
     ast.Lt: ("<", ("<=", ">", ">=")),
@@ -31,6 +31,11 @@ BOUND_NOT_ADVANCED = edit_kind(
     "bound not advanced",
     sentence="Line {line} compares `{old}` in every iteration of the loop; with `{new}`",
     question="What does the index stand for in the second iteration of the loop, and in the last?",
+    moves_access=True,
+)
+MISSING_OFFSET = edit_kind(
+    "missing offset",
+    question="The diagonal of a mask is shifted where two lengths differ. Is this bound shifted as it is?",
     moves_access=True,
 )
 BOUNDS_EXCHANGED = edit_kind(
@@ -102,3 +107,20 @@ def _exchanged(text: SourceText, one: ast.Compare, other: ast.Compare) -> Iterat
 def _with_bound(text: SourceText, node: ast.Compare, bound: str) -> str:
     start, end = text.span(node)[0], text.span(node.comparators[0])[0]
     return text.raw[start:end].decode() + bound
+
+
+def missing_offset_edits(text: SourceText, node: ast.Call, known: NameFamilies) -> Iterator[Edit]:
+    """Where a block ends, or begins, moved by the difference of two lengths: the diagonal of a mask is.
+
+    `tl.minimum(S_k, (tl.program_id(0) + 1) * BLOCK)` may lack `S_k - S_q`.
+    """
+    sizes = known.size_parameters()
+    pairs = [(a, b) for a, b in itertools.permutations(sizes, 2) if similar(a, b)]
+    for argument in node.args:
+        names = names_in(argument)
+        of_program = bool(names & {*known.programs}) or "program_id" in text.of(argument)
+        if not of_program or not names & {*known.blocks} or names & {*sizes}:
+            continue
+        for variant, (one, other) in enumerate(pairs[:4]):
+            put = f"{text.of(argument)} + {one} - {other}"
+            yield text.edit(MISSING_OFFSET, argument, put, min(variant, 1))

@@ -10,6 +10,7 @@ True
 from __future__ import annotations
 
 import ast
+import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -170,8 +171,10 @@ class SourceText:
             yield Edit(kind, start, end, put, node.lineno, self.of(node), put, variant)
 
     def functions(self) -> Iterator[ast.FunctionDef]:
-        """The outermost functions of the text."""
-        return (node for node in self.tree.body if isinstance(node, ast.FunctionDef))
+        """The outermost functions of the text, and the methods of its classes."""
+        classes = (node.body for node in self.tree.body if isinstance(node, ast.ClassDef))
+        nodes = itertools.chain(self.tree.body, *classes)
+        return (node for node in nodes if isinstance(node, ast.FunctionDef))
 
 
 def bracketed(node: ast.AST, written: str) -> str:

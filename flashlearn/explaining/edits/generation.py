@@ -12,6 +12,7 @@ from flashlearn.explaining.edits.accesses import mask_edits
 from flashlearn.explaining.edits.analogy import analogy_edits
 from flashlearn.explaining.edits.calls import (
     call_edits,
+    loop_step_edits,
     order_edits,
     reading_order_edits,
     untransposed_edit,
@@ -21,8 +22,15 @@ from flashlearn.explaining.edits.comparisons import (
     bound_edits,
     comparison_edits,
     exchanged_bound_edits,
+    missing_offset_edits,
 )
-from flashlearn.explaining.edits.edit import Edit, SourceText, is_kernel, names_in
+from flashlearn.explaining.edits.conditions import (
+    exchanged_branches,
+    exchanged_index_edits,
+    negation_edits,
+    root_edits,
+)
+from flashlearn.explaining.edits.edit import Edit, SourceText, is_kernel, name_of, names_in
 from flashlearn.explaining.edits.formulas import formula_edits, is_formula, name_in_formula
 from flashlearn.explaining.edits.gluon import in_gluon, is_gluon, product_edits
 from flashlearn.explaining.edits.guards import guard_edits
@@ -44,7 +52,7 @@ from flashlearn.explaining.edits.running_maximum import maximum_edits
 from flashlearn.explaining.edits.scalars import scalar_edits
 from flashlearn.explaining.edits.shares import share_edits
 from flashlearn.explaining.edits.statements import exchanged_name_edits, statement_edits
-from flashlearn.explaining.edits.strides import missing_move_edits, shared_offset_edits
+from flashlearn.explaining.edits.strides import missing_move_edits, own_stride_edits, shared_offset_edits
 from flashlearn.explaining.edits.wrapped_indices import wrapped_index_edits
 
 Changes = dict[tuple[int, int, str], Edit]
@@ -87,6 +95,8 @@ def _function_edits(text: SourceText, function: ast.FunctionDef, heads: frozense
     if kernel:
         _add(changes, mask_edits(text, function, known), override=True)
         _add(changes, wrapped_index_edits(text, function, known))
+        _add(changes, loop_step_edits(text, function, known), override=True)
+        _add(changes, own_stride_edits(text, function, known), override=True)
         _add(changes, shared_offset_edits(text, function, known))
         _add(changes, index_order_edits(text, function, known))
         _add(changes, missing_move_edits(text, function, known))
@@ -130,6 +140,7 @@ def _expression_edits(
             where = "mask" if node in masks else about
             unpacked = isinstance(part, ast.Assign) and node is part.value
             edits = itertools.chain(
+                negation_edits(text, node) if node is part else (),
                 _node_edits(text, node, known, kernel, unpacked),
                 guard_edits(text, node, kernel),
                 scalar_edits(text, node, known) if kernel else (),
@@ -169,9 +180,11 @@ def _node_edits(
     text: SourceText, node: ast.AST, known: NameFamilies, kernel: bool, unpacked: bool
 ) -> Iterator[Edit]:
     """The edits of one node, by its type; a tuple may be `unpacked`."""
+    yield from root_edits(text, node) if not kernel else ()
     if isinstance(node, ast.Compare):
         yield from comparison_edits(text, node)
         if kernel:
+            yield from exchanged_index_edits(text, node)
             yield from advanced_bound_edits(text, node, known)
             yield from bound_edits(text, node, known)
     elif isinstance(node, ast.BinOp):
@@ -187,6 +200,8 @@ def _node_edits(
         yield from axis_edits(text, node)
         if kernel:
             yield from reduction_edits(text, node, known)
+        if kernel and name_of(node) in ("minimum", "maximum", "min", "max", "range"):
+            yield from missing_offset_edits(text, node, known)
     elif isinstance(node, ast.Subscript):
         yield from subscript_edits(text, node)
     elif isinstance(node, ast.Tuple) and isinstance(node.ctx, ast.Load) and not kernel:
@@ -196,3 +211,4 @@ def _node_edits(
         yield from reading_order_edits(text, node)
     elif isinstance(node, ast.IfExp):
         yield from conditional_edits(text, node)
+        yield from exchanged_branches(text, node)

@@ -16,6 +16,7 @@ from importlib.resources import files
 
 from flashlearn.explaining.edits.accesses import FILL_VALUE
 from flashlearn.explaining.edits.comparisons import COMPARISON
+from flashlearn.explaining.edits.conditions import NEGATED
 from flashlearn.explaining.edits.edit import Edit
 from flashlearn.explaining.edits.head_names import identifiers
 from flashlearn.explaining.edits.index_order import INDEX_ORDER
@@ -31,14 +32,16 @@ class Hints:
 
     `divergence` is the line where the values first depart from those of a right kernel, or None. `address`
     are the lines that decide the address or mask of a wrong access, `suspects` those on which exactly the
-    wrong outputs depend, and `operands` those that assign what a line reads in which a NaN appears. Each of
-    these three may be empty for all sections, if nothing is known.
+    wrong outputs depend, and `operands` those that assign what a line reads in which a NaN appears.
+    `conditions` are the lines of the masks and tests on which the divergence depends. Each of
+    these four may be empty for all sections, if nothing is known.
     """
 
     divergence: Sequence[int | None]
     address: Sequence[set[int]] = ()
     operands: Sequence[set[int]] = ()
     suspects: Sequence[set[int]] = ()
+    conditions: Sequence[set[int]] = ()
 
 
 def ranked(
@@ -139,7 +142,11 @@ class _Ranking:
             likely *= factors["mixed names in address"]
         elif hints.address and kind.changes_values:
             likely *= factors["unlikely"]
-        if hints.suspects and hints.suspects[section] and not lines & hints.suspects[section]:
+        decides = (
+            bool(hints.conditions) and self._is_condition(edit) and edit.line in hints.conditions[section]
+        )
+        suspects = hints.suspects[section] if hints.suspects and not decides else ()
+        if suspects and not lines & suspects:
             likely *= factors["outside suspect lines"]
         if "form" in self.evidence and (kind.changes_dtype or kind.name == "argument order"):
             likely *= factors["form"]
@@ -152,8 +159,12 @@ class _Ranking:
             fill_value = factors["fill value of NaN"] if kind is FILL_VALUE else 1.0
             likely *= factors["operand of NaN"] * fill_value
         bounds_access = found.memory_fault and not found.only_races and edit.about == "mask" and in_address
-        at_divergence = hints.divergence[section] in lines
+        at_divergence = hints.divergence[section] in lines or decides
         return likely * (factors["at divergence"] if at_divergence or bounds_access else 1.0)
+
+    def _is_condition(self, edit: Edit) -> bool:
+        """True for an edit of a comparison or of a test."""
+        return edit.about == "mask" or edit.kind is NEGATED
 
 
 def _exchanges_lengths(edit: Edit) -> bool:

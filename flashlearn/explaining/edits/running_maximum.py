@@ -12,6 +12,14 @@ MAXIMUM_NOT_UPDATED = edit_kind(
     "maximum not updated",
     question="Of which scores must this be the maximum, once the iteration is over?",
 )
+MAXIMUM_NOT_KEPT = edit_kind(
+    "maximum not kept",
+    sentence="Line {line} makes `{old}`, and the next iteration finds the old maximum; with `{new}` as the "
+    "last line of the loop",
+    question="What must the next iteration find in each of the names that it reads?",
+    quotes_both=False,
+    inserts_statement=True,
+)
 AXES = (1, 0)
 
 
@@ -20,6 +28,7 @@ def maximum_edits(text: SourceText, function: ast.FunctionDef, known: NameFamili
     for loop in ast.walk(function):
         body = loop.body if isinstance(loop, ast.For | ast.While) else ()
         for at, statement in enumerate(body):
+            yield from _not_kept(text, statement, body)
             if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name):
                 yield from _of_statement(text, statement, body[:at], body[at + 1 :], known)
 
@@ -47,6 +56,21 @@ def _of_statement(
             for axis in AXES:
                 new = f"tl.maximum({value.id}, tl.max({tile}, axis={axis}))"
                 yield text.edit(MAXIMUM_NOT_UPDATED, value, new, variant)
+
+
+def _not_kept(text: SourceText, statement: ast.stmt, body: list[ast.stmt]) -> Iterator[Edit]:
+    """`old = new` at the end of a loop that has `new = tl.maximum(old, …)` and gives `old` no value."""
+    call = statement.value if isinstance(statement, ast.Assign) else None
+    if not isinstance(call, ast.Call) or name_of(call) not in ("maximum", "max") or len(call.args) != 2:
+        return
+    stored = {
+        n.id for s in body for n in ast.walk(s) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
+    }
+    olds = [a.id for a in call.args if isinstance(a, ast.Name) and a.id not in stored]
+    if len(olds) == 1 and (new := _target(statement)):
+        end, put = text.span(body[-1])[1], f"{olds[0]} = {new}"
+        indent = " " * statement.col_offset
+        yield Edit(MAXIMUM_NOT_KEPT, end, end, f"\n{indent}{put}", statement.lineno, text.of(statement), put)
 
 
 def _copies(one: ast.stmt, other: ast.stmt) -> bool:

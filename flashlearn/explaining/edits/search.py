@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from flashlearn.exercise import Exercise, Kind
-from flashlearn.explaining.edits.address_slice import address_slice, operand_lines
+from flashlearn.explaining.edits.address_slice import address_slice, condition_lines, operand_lines
 from flashlearn.explaining.edits.alternatives import most_natural
 from flashlearn.explaining.edits.compensation import compensates
 from flashlearn.explaining.edits.disabled_bounds import swallows_a_loop, wastes_work
@@ -101,6 +101,7 @@ def find_edit(
         address=address_slice(sections, accesses, line) if accesses else (),
         operands=operand_lines(sections, line) if nan_appears else (),
         suspects=suspect_lines(sections, exercise.outputs, outcomes),
+        conditions=condition_lines(sections, line),
     )
     order = ranked(edits, outcomes, hints)
     for number, (i, edit) in enumerate(order):

@@ -98,15 +98,16 @@ def does_harm(before: Sequence[Outcome], after: Sequence[Outcome]) -> bool:
     for old, new in pairs:
         if old.status is Status.PASS and new.status is not Status.PASS:
             return True
-        if any(map(_is_finite, old.outputs)) and not all(
-            _is_finite(check) for own, check in zip(old.outputs, new.outputs, strict=False) if _is_finite(own)
+        if any(map(is_finite, old.outputs)) and not all(
+            is_finite(check) for own, check in zip(old.outputs, new.outputs, strict=False) if is_finite(own)
         ):
             return True
     stopped = [new for old, new in pairs if not old.outputs]
     return bool(stopped) and all(any(map(_is_empty, new.outputs)) for new in stopped)
 
 
-def _is_finite(check: OutputCheck) -> bool:
+def is_finite(check: OutputCheck) -> bool:
+    """Whether an output holds neither NaN nor infinities."""
     got = check.got
     return isinstance(got, torch.Tensor) and bool(torch.isfinite(got).all())
 

@@ -33,6 +33,11 @@ MISSING_RESCALE = edit_kind(
     question="To which maximum does each of the terms that are added here belong?",
     by_chance=True,
 )
+OTHER_SUMMAND = edit_kind(
+    "other summand",
+    question="To which of the two terms does this factor belong?",
+    by_chance=True,
+)
 MISSING_FACTOR = edit_kind(
     "missing factor",
     question="Write the formula beside the line, and compare them factor by factor.",
@@ -142,6 +147,7 @@ def _simple_statement(
                 yield text.edit(MISSING_RESCALE, name, f"({target} * {factor})")
         if looped:
             yield from _rescaled_accumulator(text, statement.value, target)
+            yield from _factor_of_the_other(text, statement.value)
         if target in known.values:
             yield from _rescaled_summands(text, statement.value, known)
         yield from _value_edits(text, statement.value, known, kernel)
@@ -176,6 +182,18 @@ def _rescaled_summands(text: SourceText, value: ast.expr, known: NameFamilies) -
             for factor in _rescaling_factors(known):
                 if factor.partition("[")[0] not in text.of(side):
                     yield text.edit(MISSING_RESCALE, side, f"({text.of(side)}) * {factor}")
+
+
+def _factor_of_the_other(text: SourceText, value: ast.expr) -> Iterator[Edit]:
+    """`f * a + b` for `a + f * b`, and the other way: a factor that belongs to the other term of a sum."""
+    if not isinstance(value, ast.BinOp) or not isinstance(value.op, ast.Add):
+        return
+    for product, other in ((value.left, value.right), (value.right, value.left)):
+        if isinstance(product, ast.BinOp) and isinstance(product.op, ast.Mult):
+            for factor, rest in ((product.left, product.right), (product.right, product.left)):
+                if isinstance(factor, ast.Name | ast.Subscript):
+                    times = f"{bracketed(other, text.of(other))} * {text.of(factor)}"
+                    yield text.edit(OTHER_SUMMAND, value, f"{times} + {text.of(rest)}")
 
 
 def _augmented(text: SourceText, statement: ast.AugAssign, known: NameFamilies) -> Iterator[Edit]:

@@ -35,6 +35,23 @@ def tensor_stride_edits(text: SourceText, statement: ast.stmt, known: NameFamili
                 yield text.edit(STRIDES, statement, renamed(text, statement, own, new))
 
 
+def own_stride_edits(text: SourceText, function: ast.FunctionDef, known: NameFamilies) -> Iterator[Edit]:
+    """Strides of another tensor in an address, in place of those of the tensor whose pointer is in it."""
+    sums = [n for n in ast.walk(function) if isinstance(n, ast.BinOp) and isinstance(n.op, ast.Add)]
+    within = {inner for one in sums for inner in ast.walk(one) if inner is not one}
+    for address in sums:
+        names = [n for n in ast.walk(address) if isinstance(n, ast.Name)]
+        pointers = {n.id for n in names if n.id in known.pointers}
+        if address in within or len(pointers) != 1:
+            continue
+        own = re.sub(r"_?(ptrs?|pointer)$", "", pointers.pop()).lower()
+        foreign = [n for n in names if n.id in known.strides and _tensor_of(n.id) not in ("", own)]
+        new = {n.id: _of_tensor(n.id, _tensor_of(n.id), own) for n in foreign}
+        if new and set(new.values()) <= {*known.strides}:
+            node = address if len(foreign) > 1 else foreign[0]
+            yield text.edit(STRIDES, node, renamed(text, node, foreign, new), 0, "strides")
+
+
 def shared_offset_edits(text: SourceText, function: ast.FunctionDef, known: NameFamilies) -> Iterator[Edit]:
     """An offset from one tensor's strides, written out with those of the tensor whose pointer it moves."""
     values = {

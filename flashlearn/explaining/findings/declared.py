@@ -46,7 +46,7 @@ class Declared(FindingKind):
     @classmethod
     def of(cls, name: str, mistake: Mistake, scope: Scope | None = None, only_nan: bool = False) -> Declared:
         """The kind for a mistake of that name."""
-        return cls(mistake.sentence, mistake.next_step, scope, (name,), only_nan)
+        return cls(mistake.sentence, mistake.next_step, scope, (name,), only_nan and not mistake.marked)
 
     def wording(self) -> Wording:
         """The exercise's words, and where it shows."""

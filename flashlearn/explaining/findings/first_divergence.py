@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from flashlearn.explaining.findings.declared import Declared
 from flashlearn.explaining.findings.rule import labelled
 from flashlearn.outcome import Finding, FindingKind, Wording
 
@@ -190,6 +191,10 @@ class WithItsLine(FindingKind):
             "There are two mistakes"
         ):
             return Wording(finding.sentence, finding.next_step)  # it has said so, and by name
+        named = isinstance(finding.kind, Declared) and not finding.partial
+        if named and isinstance(departure.kind, TwoDivergences):  # one mistake gives all the numbers
+            shown = " ".join(part.sentence for part in departure.parts)
+            return Wording(f"{finding.sentence} It shows in two lines. {shown}", finding.next_step)
         return Wording(f"{finding.sentence} {departure.sentence}", finding.next_step)
 
 

@@ -18,8 +18,11 @@ IDLE = "Which elements should these programs write, and what stops them from sto
 def missing_programs(name: str, writers: torch.Tensor, launches: Sequence[Launch]) -> tuple[str, str]:
     """A sentence about the grid and a next step; two empty ones if the counts do not say anything.
 
-    `writers` are the flat numbers of the programs that stored each element, −1 for none.
+    `writers` are the flat numbers of the programs that stored each element, −1 for none. Of several launches
+    the one counts whose kernel has a parameter with the output's name.
     """
+    if len(launches) > 1:
+        launches = [one for one in launches if {name, f"{name}_ptr"} & {*one.signature}]
     if len(launches) != 1:
         return "", ""
     grid = launches[0].grid

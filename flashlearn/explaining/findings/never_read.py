@@ -18,7 +18,9 @@ HEADS, ANYWHERE = -1, -2
 FIRST_TILE = ("the first tile again and again", "the first tile only", "addresses do not advance")
 """Names that exercises give to the mistake of reading nothing but the first tile."""
 
-LAST_BLOCK = "Does the loop reach the end of it, and does every mask of this load let it through?"
+LAST_BLOCK = (
+    "Does the grid, or the loop, reach the end of it, and does every mask of this load let it through?"
+)
 
 BOUNDS = (
     "Which program should read this part? Is there one that comes to it, and do its loop, its addresses and "

@@ -60,7 +60,9 @@ class Shape(Rule):
         if self.misfit.what == "nothing" and self.by_autograd and self.output != self.outputs[0]:
             return (
                 "backward returns one value for each argument of forward, in their order, and None for those "
-                "that need none: `ctx.needs_input_grad[0]` is about the first argument after ctx."
+                "that need none: `ctx.needs_input_grad[0]` is about the first argument after ctx. And is "
+                "each "
+                "tensor given to `apply` itself, not detached?"
             )
         if self.misfit.what == "nothing":
             return f"Return {', '.join(self.outputs)}, in this order."

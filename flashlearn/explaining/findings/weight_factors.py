@@ -70,6 +70,34 @@ class QueriesCountedAgain(FindingKind):
 
 
 @dataclass(frozen=True)
+class BoundedLse(FindingKind):
+    """Rows of P, right up to exp(LSE − max(LSE, bound)), or with min where LSE has an `upper` bound."""
+
+    name = "LSE is bounded"
+
+    case: str
+    bound: float
+    upper: bool
+    count: int
+    total: int
+
+    def wording(self) -> Wording:
+        """The bound, and what it does to the rows whose LSE is beyond it."""
+        zero = abs(self.bound) < 5e-4
+        bound, difference = ("0", "LSE") if zero else (f"{self.bound:.3g}", f"LSE − {self.bound:.3g}")
+        never, beyond = ("above", "larger") if self.upper else ("below", "smaller")
+        return Wording(
+            f"P was recomputed as if LSE were never {never} {bound}: for at least {self.count} of "
+            f"{self.total} queries of one head it is {beyond}, and their rows of P are the right ones "
+            f"times exp({difference}) "
+            f"(case {self.case}).",
+            "Which line changes LSE before it is subtracted? Every finite LSE is needed as it is; only "
+            "−∞ may "
+            "be replaced.",
+        )
+
+
+@dataclass(frozen=True)
 class TilesCountedTwice(FindingKind):
     """Tiles of `block` keys that are added more than once."""
 

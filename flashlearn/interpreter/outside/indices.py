@@ -122,15 +122,18 @@ def _choices(term: Term, view: View) -> Iterator[Part]:
 
 
 def _exchanged(term: Term, index: tuple[ast.expr, ...], stride: tuple[ast.expr, ...]) -> bool:
-    """Whether an argument would be the index, and what the kernel computes its stride: of 1 · n both can."""
+    """Whether an argument would be the index, and what the kernel computes part of its stride."""
     given = {f for f in term.factors if _is_given(f, term)}
-    return bool(index and stride) and given.issuperset(index) and given.isdisjoint(stride)
+    return bool(index and stride) and given.issuperset(index) and not given.issuperset(stride)
 
 
 def _is_given(factor: ast.expr, term: Term) -> bool:
     """Whether it is an argument, or a count of blocks made of arguments alone: the same in every program."""
     if isinstance(factor, ast.Name):
-        return factor.id in term.scope.runtime_parameters
+        definition = term.scope.only_value(factor.id)
+        if definition is None or not isinstance(definition.value, ast.Call):
+            return factor.id in term.scope.runtime_parameters
+        factor = definition.value
     if not isinstance(factor, ast.Call) or called(factor) not in ("cdiv", "num_programs"):
         return False
     names = {one.id for argument in factor.args for one in ast.walk(argument) if isinstance(one, ast.Name)}

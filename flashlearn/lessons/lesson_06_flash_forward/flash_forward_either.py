@@ -74,6 +74,7 @@ MISTAKES = {
     "padded keys are not masked": forward(formula)[
         "padded keys are not masked"
     ],  # the flag may switch it off as well
+    "loop over S_q": forward(formula)["loop over S_q"],  # which the mask makes natural
     "no mask, whatever the flag says": Mistake(
         "Every query sees all keys, also where causal is True.",
         "Which lines are under `if IS_CAUSAL:`, and does the launcher pass what it was given?",

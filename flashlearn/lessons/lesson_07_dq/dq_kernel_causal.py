@@ -36,6 +36,18 @@ MISTAKES = {  # a causal mask hides padded keys, and its loop ends elsewhere
         "Does S_k − S_q come into the loop's end, as into the mask?",
         **formula("ends at the top-left diagonal"),
     ),
+    "loop end with the wrong sign": Mistake(
+        "The tiles of keys end at the end of the block plus S_q − S_k, where it should be plus S_k − S_q.",
+        "Query i sees the keys up to i + S_k − S_q. Which of the two lengths is subtracted in the end of "
+        "the loop?",
+        **formula("bound negated"),
+    ),
+    "loop begins with the block's own number": Mistake(
+        "The tiles of keys begin where the program's own block of queries does: the keys before it, which "
+        "these queries see as well, are missing.",
+        "Which keys does query i see? With which one does the loop begin?",
+        **formula("starts at the own block"),
+    ),
     **kernel_mistakes(causal=True),
 }
 

@@ -43,6 +43,11 @@ MISTAKES = {
         "Does S_k − S_q come into the loop's start, as into the mask? The start itself is never below 0.",
         **formula("starts at the top-left diagonal"),
     ),
+    "loop start with the wrong sign": Mistake(
+        "The tiles of queries begin at the first key plus S_k − S_q, where it should be minus.",
+        "The first query that sees key j is i = j − (S_k − S_q). Is that where the loop begins?",
+        **formula("bound negated"),
+    ),
     **kernel_mistakes(causal=True),
 }
 

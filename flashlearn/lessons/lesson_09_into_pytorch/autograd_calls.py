@@ -38,7 +38,8 @@ def attention_inputs(case: Case, generator: torch.Generator) -> Inputs:
 def forward_and_backward(function: Callable[..., Any], given: Inputs) -> tuple:
     """o of the learner's function, and the gradients that autograd computes: (o, dq, dk, dv).
 
-    With `kept`, KeptOnCtx is raised if a tensor was kept as an attribute of ctx.
+    With `kept`, KeptOnCtx is raised if a tensor was kept as an attribute of ctx, and TypeError always if o is
+    no tensor.
 
     Where o is attached to no graph, the gradients are NaN. A gradient is None where it is missing, or where
     `wanted` is given and does not name it.
@@ -54,11 +55,20 @@ def forward_and_backward(function: Callable[..., Any], given: Inputs) -> tuple:
             alike = [t.clone() for t in others]  # what is saved by shape alone now belongs to this call
             function(*(t.requires_grad_() for t in alike), given["causal"], given["alpha"])
             function(*(t.requires_grad_() for t in others), causal, alpha)
-    if not isinstance(o, Tensor) or not o.requires_grad:
+    if not isinstance(o, Tensor):
+        raise TypeError(f"{function.__name__} is to return o, one tensor, and returns {_described(o)}.")
+    if not o.requires_grad:
         return (o, *(torch.full_like(t, math.nan) for t in leaves))
     asking = [leaf for leaf in leaves if leaf.requires_grad]
     found = dict(zip(wanted, torch.autograd.grad(o, asking, given["do"], allow_unused=True), strict=True))
     return (o.detach(), *(found.get(name) for name in "qkv"))
+
+
+def _described(returned: Any) -> str:
+    """What came back in place of a tensor."""
+    if isinstance(returned, tuple | list):
+        return f"a {type(returned).__name__} of {len(returned)}"
+    return "None" if returned is None else f"a value of type {type(returned).__name__}"
 
 
 class KeptOnCtx(Exception):

@@ -36,6 +36,11 @@ MISTAKES = {
         "Which of the two launchers runs where causal is True?",
         **formula("mask turned round"),
     ),
+    "the mask is always there": Mistake(
+        "o is masked also where causal is False.",
+        "There are two launchers of each kind. What chooses between them?",
+        **formula("always a mask", also=(("always a mask", "as asked backward"),)),
+    ),
     "the mask is forgotten on the way back": Mistake(
         "The backward pass computes the gradients without the mask, though o is masked.",
         "The backward pass has to know what the forward pass did: is `causal` kept on ctx, and used to "
@@ -154,6 +159,7 @@ MISTAKES = {
         "Gradients need `apply` (not `forward`) of the autograd.Function, with q, k and v themselves, "
         "not detached and not under no_grad.",
         **formula("no graph"),
+        marked=True,
     ),
 }
 

@@ -31,6 +31,35 @@ MISTAKES = {
         "does causal=True come in?",
         **formula("no mask"),
     ),
+    "attention with alpha = 1": Mistake(
+        "This is the curve of a model whose attention has the scores q · k, with alpha = 1.",
+        "Which alpha does flash_attention take where none is given, and what is it given here?",
+        **formula("alpha of 1"),
+    ),
+    "q and k exchanged": Mistake(
+        "This is the curve of a model whose attention takes q for k and k for q.",
+        "In which order does the model give q, k and v to its attention, and in which order are they "
+        "passed on?",
+        **formula("q and k exchanged"),
+    ),
+    "k and v exchanged": Mistake(
+        "This is the curve of a model whose attention takes k for v and v for k.",
+        "In which order does the model give q, k and v to its attention, and in which order are they "
+        "passed on?",
+        **formula("k and v exchanged"),
+    ),
+    "read and wanted exchanged": Mistake(
+        "What the model reads and what it should predict are exchanged: it reads all but the first "
+        "character, "
+        "and is asked at each position for the one before.",
+        "Which of the two begins with the batch's first character?",
+        **formula("read and wanted exchanged"),
+    ),
+    "probabilities in place of logits": Mistake(
+        "The cross entropy is that of a softmax of the model's probabilities: softmax is applied twice.",
+        "`F.cross_entropy` takes logits and applies log_softmax itself. What does it get here?",
+        **formula("probabilities for logits"),
+    ),
     "targets not shifted": Mistake(
         "The model is asked for the character that it has just read.",
         "Position i reads `batch[:, i]` and should predict `batch[:, i + 1]`.",

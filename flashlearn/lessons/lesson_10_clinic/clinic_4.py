@@ -38,6 +38,25 @@ MISTAKES = {
             "do = tl.load(do_ptr + query_tile, mask=(rows < S_q)[:, None], other=0.0)",
         ),
     ),
+    "only Q is masked": wrong_cure(
+        "clinic_4",
+        "In the rows without a query Q is 0, so they add nothing to dK, which is right. dV is not: there "
+        "P = exp(0 − LSE), and it meets the dO of the last query.",
+        "P must be zero in a row that belongs to no query.",
+        (P_4, "p = tl.exp(s - lse_i[:, None])"),
+        (
+            "q = tl.load(q_ptr + query_tile)",
+            "q = tl.load(q_ptr + query_tile, mask=(rows < S_q)[:, None], other=0.0)",
+        ),
+    ),
+    "LSE is 0 in rows without a query": wrong_cure(
+        "clinic_4",
+        "In the rows without a query LSE is 0, and Q and dO are still those of the last query: it adds "
+        "exp(S) there, which is no probability.",
+        "Which LSE makes exp(s − LSE) zero, whatever s is?",
+        (P_4, "p = tl.exp(s - lse_i[:, None])"),
+        ("lse_i = tl.load(lse_ptr + safe)", "lse_i = tl.load(lse_ptr + rows, mask=rows < S_q, other=0.0)"),
+    ),
     "the last query is left out": wrong_cure(
         "clinic_4",
         "The rows without a query are gone, and with them the last query, which exists: the comparison is "

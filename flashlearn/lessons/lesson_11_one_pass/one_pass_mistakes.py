@@ -272,6 +272,11 @@ def query_loop_mistakes(formula: FaultyFormula) -> dict[str, Mistake]:
             "Does S_k − S_q come into the loop's start, as into the mask? The start itself is never below 0.",
             **formula("starts at the top-left diagonal"),
         ),
+        "loop start with the wrong sign": Mistake(
+            "The tiles of queries begin at the first key plus S_k − S_q, where it should be minus.",
+            "The first query that sees key j is i = j − (S_k − S_q). Is that where the loop begins?",
+            **formula("bound negated"),
+        ),
     }
 
 
@@ -307,6 +312,13 @@ def key_loop_mistakes(formula: FaultyFormula) -> dict[str, Mistake]:
             "began in the top-left corner. With more keys than queries some of them are visible.",
             "Does S_k − S_q come into the loop's end, as into the mask?",
             **formula("ends at the top-left diagonal"),
+        ),
+        "loop end with the wrong sign": Mistake(
+            "The tiles of keys end at the end of the block plus S_q − S_k, where it should be plus S_k − "
+            "S_q.",
+            "Query i sees the keys up to i + S_k − S_q. Which of the two lengths is subtracted in the "
+            "end of the loop?",
+            **formula("bound negated"),
         ),
     }
 

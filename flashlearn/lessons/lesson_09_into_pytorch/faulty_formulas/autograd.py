@@ -86,10 +86,13 @@ def forward(q: Tensor, k: Tensor, v: Tensor, causal: bool, alpha: float | None, 
         causal = False
     if "mask turned round" in faults:
         causal = not causal
+    asked = causal
+    if "always a mask" in faults:
+        causal = True
     if "q scaled beforehand" in faults:
         q, alpha = q * alpha, 1.0
     o, lse = reference.attention_forward(q, k, v, alpha, causal)
-    return SavedState(q, k, v, o, lse, causal, alpha)
+    return SavedState(q, k, v, o, lse, asked if "as asked backward" in faults else causal, alpha)
 
 
 def mixed(own: SavedState, last: SavedState, faults: Faults) -> SavedState:

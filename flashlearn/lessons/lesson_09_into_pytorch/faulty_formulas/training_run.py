@@ -15,14 +15,32 @@ def unmasked(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
     return F.scaled_dot_product_attention(q, k, v)
 
 
+def unscaled(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    """Attention whose scores are q · k itself."""
+    return F.scaled_dot_product_attention(q, k, v, is_causal=True, scale=1.0)
+
+
+ATTENTIONS = {
+    "no mask": unmasked,
+    "alpha of 1": unscaled,
+    "q and k exchanged": lambda q, k, v: training.sdpa(k, q, v),
+    "k and v exchanged": lambda q, k, v: training.sdpa(q, v, k),
+}
+"""What the model gets as its attention, by fault."""
+
+
 def training_run(size: training.Size, start: Tensor, batches: Tensor, faults: Faults = NONE) -> Tensor:
     """The losses [steps] of the training loop with some things changed."""
-    attention = unmasked if "no mask" in faults else training.sdpa
+    attention = next((one for name, one in ATTENTIONS.items() if name in faults), training.sdpa)
 
     def loss_of(batch: Tensor) -> Tensor:
         first = 0 if "targets not shifted" in faults else 1
-        wanted = batch[:, first : first + size.context]
-        logits = model(batch[:, :-1], attention)
+        read, wanted = batch[:, :-1], batch[:, first : first + size.context]
+        if "read and wanted exchanged" in faults:
+            read, wanted = wanted, read
+        logits = model(read, attention)
+        if "probabilities for logits" in faults:
+            logits = logits.softmax(-1)
         if "last position only" in faults:
             wanted, logits = wanted[:, -1:], logits[:, -1:]
         reduction = "sum" if "losses summed" in faults else "mean"

@@ -63,6 +63,19 @@ def causal_forward(formula: FaultyFormula) -> dict[str, Mistake]:
             "block's last query?",
             **formula("loop end without the offset"),
         ),
+        "loop end with the wrong sign": Mistake(
+            "The tiles of keys end at the end of the block plus S_q − S_k, where it should be plus S_k − "
+            "S_q.",
+            "Query i sees the keys up to i + S_k − S_q. Which of the two lengths is subtracted in the "
+            "end of the loop?",
+            **formula("end negated", also=(("end negated", "no guards"),)),
+        ),
+        "loop begins with the block's own number": Mistake(
+            "The tiles of keys begin where the program's own block of queries does: the keys before it, "
+            "which these queries see as well, are missing.",
+            "Which keys does query i see? With which one does the loop begin?",
+            **formula("starts at the own block"),
+        ),
         "loop ends one tile early": Mistake(
             "The last tile of keys that these queries see is never visited: they miss the nearest of their "
             "keys.",

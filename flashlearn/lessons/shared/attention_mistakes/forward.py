@@ -234,6 +234,12 @@ def common(formula: FaultyFormula) -> dict[str, Mistake]:
             "Each pointer moves by its own batch and head strides before a tile's rows are added.",
             **formula("first head"),
         ),
+        "loop over S_q": Mistake(
+            "The keys end at S_q, the number of queries: where there are more keys than queries, some are "
+            "missing.",
+            "This program scans keys. How many are there?",
+            **formula("ends at S_q"),
+        ),
         "first tile missing": Mistake(
             "The first tile of keys is missing from every row.",
             "Which tile does the loop visit first, which last, and is each of them added?",

@@ -34,6 +34,7 @@ TILED = frozenset(
         "first tile skipped",
         "starts one block late",
         "starts at the top-left diagonal",
+        "starts at the own block",
         "start rounded up",
         "top-left",
         "top-left mask",

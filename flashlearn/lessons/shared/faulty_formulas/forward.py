@@ -30,6 +30,7 @@ TILED = frozenset(
         "top-left mask",
         "only whole tiles",
         "loop end without the offset",
+        "starts at the own block",
         "first tile skipped",
         "acc not rescaled",
         "l not rescaled",
@@ -81,7 +82,9 @@ def scan(
         rows = torch.arange(first, min(first + tile[0], S_q))
         end, last_seen = _bounds(first, rows, S_q, S_k, causal, faults, tile)
         sees = max(0, min(S_k, first + 1 + S_k - S_q)) if causal else S_k
-        bounds = (sees // tile[1] * tile[1], end)  # whole tiles for the block's first query, and all
+        begin = first if "starts at the own block" in faults else 0
+        begin = tile[1] if "first tile skipped" in faults else begin
+        bounds = (begin, sees // tile[1] * tile[1], end)  # whole tiles for the block's first query, and all
         some = faults if len(rows) < tile[0] else faults - {"padded queries"}
         blocks.append(_block(q[:, :, rows], k, v, alpha, bounds, last_seen, causal, some, tile[1]))
     o, lse = (torch.cat(parts, dim=2) for parts in zip(*blocks, strict=True))
@@ -94,6 +97,7 @@ def _bounds(
     """Where the loop of a block ends, and the last key that each of its queries sees."""
     if not causal or "no causal mask" in faults:
         end = S_k // tile[1] * tile[1] if "loop one tile short" in faults else S_k
+        end = min(S_k, S_q) if "ends at S_q" in faults else end
         return end, torch.full_like(rows, S_k)
     offset = 0 if "top-left" in faults else S_k - S_q
     shift = 0 if "top-left mask" in faults else S_q - S_k if "offset negated" in faults else offset
@@ -113,7 +117,7 @@ def _bounds(
         end = first + tile[0] - offset
     if "loop end without the offset" in faults:
         end = first + tile[0]
-    return min(S_k, end), last_seen
+    return min(S_k, S_q if "ends at S_q" in faults else S_k, end), last_seen
 
 
 def _block(q, k, v, alpha, bounds, last_seen, causal, faults, size) -> tuple[Tensor, Tensor]:
@@ -124,8 +128,8 @@ def _block(q, k, v, alpha, bounds, last_seen, causal, faults, size) -> tuple[Ten
     l_i = torch.zeros(shape, dtype=wide)
     acc = torch.zeros((*q.shape[:3], v.shape[3]), dtype=wide)
     guarded = causal and not faults & {"no guards", *FILLERS}
-    whole, end = bounds
-    for start in range(size if "first tile skipped" in faults else 0, end, size):
+    begin, whole, end = bounds
+    for start in range(begin, end, size):
         if "tile after the whole ones skipped" in faults and start == whole:
             continue
         if "diagonal tile skipped" in faults and start <= int(last_seen.min()) < start + size:

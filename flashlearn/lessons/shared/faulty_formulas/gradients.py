@@ -95,7 +95,8 @@ def scanned_keys(x: Scan, first: int, tile: Tile) -> tuple[int, int]:
         end = S_k // tile[1] * tile[1]
     if "ends at S_q" in x.faults:
         end = min(S_k, x.q.shape[2])
-    return (tile[1] if "first tile skipped" in x.faults else 0), end
+    begin = first if "starts at the own block" in x.faults else 0
+    return (tile[1] if "first tile skipped" in x.faults else begin), end
 
 
 # ---------------------------------------------------------------- dK and dV

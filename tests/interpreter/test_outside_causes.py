@@ -131,6 +131,20 @@ def test_an_index_that_all_lanes_share_is_followed_to_where_it_is_computed(kind,
 
 
 @triton.jit
+def one_index_without_a_stride(x_ptr, y_ptr, M, N, x_col, BLOCK: tl.constexpr):
+    i, j = tl.program_id(0), tl.arange(0, BLOCK)
+    tl.store(y_ptr + i, tl.sum(tl.load(x_ptr + i + j * x_col, mask=j < N, other=0.0), axis=0))
+
+
+def test_an_index_without_its_stride_is_not_told_as_a_mask_that_tests_another_index():
+    x, y = torch.zeros(4, 48)[:, :40], torch.zeros(4)
+    error = stray(lambda: one_index_without_a_stride[(4,)](x, y, 4, 40, 1, BLOCK=64))
+    assert error.fault[-1] == ("cause", "shared stride")
+    assert "`i` is added without a stride, `j` times `x_col`" in error.sentence
+    assert "mask tests" not in error.sentence
+
+
+@triton.jit
 def one_number_per_row(x_ptr, y_ptr, stride_row, N, BLOCK: tl.constexpr):
     i = tl.program_id(0)
     j = tl.arange(0, BLOCK)

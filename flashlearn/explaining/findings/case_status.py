@@ -177,7 +177,7 @@ STEPS = {
         "address?"
     ),
     "precedence": "Put parentheses around each comparison.",
-    "shared stride": "Each index takes the stride of its own dimension: which of the two has another's?",
+    "shared stride": "Each index takes the stride of its own dimension: which of the two does not?",
     "axis": "Along which axis of the grid do the programs count this index?",
     "programs": (
         "How many programs does the grid have along this axis, how many places has this dimension of the "

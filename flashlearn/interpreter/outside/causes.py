@@ -94,11 +94,15 @@ def _shared(indices: Sequence[Index], view: View) -> Cause | None:
     for index in indices:
         merged = merged_size(view, index.dim, used) != view.shape[index.dim]
         free = [d for d, n in enumerate(view.shape) if d not in used and n > 1]
-        strides = {part.stride_text for part in index.parts}
-        if len(index.parts) == 2 and free and not merged and len(strides) == 1:
-            one, other = index.parts
+        if len(index.parts) != 2 or not free or merged:
+            continue
+        one, other = sorted(index.parts, key=lambda part: bool(part.stride))
+        which = f"dimension {index.dim} alone; dimension {free[0]} gets no index"
+        if one.stride_text == other.stride_text:
             by = f"multiplied by `{one.stride_text}`" if one.stride else "added without a stride"
-            which = f"dimension {index.dim} alone; dimension {free[0]} gets no index"
             both = f"Both `{one.text}` and `{other.text}` are {by}: that moves {view.name} along {which}."
             return Cause("shared stride", both)
+        if not one.stride:
+            both = f"`{one.text}` is added without a stride, `{other.text}` times `{other.stride_text}`"
+            return Cause("shared stride", f"{both}: here both move {view.name} along {which}.")
     return None

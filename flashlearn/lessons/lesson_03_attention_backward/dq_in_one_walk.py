@@ -123,7 +123,7 @@ dq_in_one_walk = Exercise(
     ),
     judged=HowJudged(
         reference=one_walk.dq,
-        twins=(one_walk.dq_with_delta_first,),
+        twins=(one_walk.dq_with_delta_first, one_walk.dq_from_shifted_keys),
         gradient=True,
         call=one_walk.call,
         review=keeps_no_tiles,

@@ -161,3 +161,17 @@ def dq_with_delta_first(q: Tensor, do: Tensor, lse: Tensor, tiles: Tiles, alpha:
     k, v = (torch.cat(parts) for parts in zip(*pairs, strict=True))
     p, dp = torch.exp(alpha * q @ k.T - lse[:, None]), do @ v.T
     return alpha * (p * (dp - (p * dp).sum(dim=1, keepdim=True))) @ k
+
+
+def dq_from_shifted_keys(q: Tensor, do: Tensor, lse: Tensor, tiles: Tiles, alpha: float) -> Tensor:
+    """The same in one walk with keys relative to the first one, which changes no covariance."""
+    worth_of_keys, keys = torch.zeros_like(q), torch.zeros_like(q)
+    delta, first = torch.zeros_like(q[:, :1]), None
+    for k, v in tiles.at(q.dtype):
+        first = k[:1].clone() if first is None else first
+        p = torch.exp(alpha * q @ k.T - lse[:, None])
+        worth = p * (do @ v.T)
+        delta = delta + worth.sum(dim=1, keepdim=True)
+        worth_of_keys = worth_of_keys + worth @ (k - first)
+        keys = keys + p @ (k - first)
+    return alpha * (worth_of_keys - delta * keys)

@@ -57,7 +57,7 @@ def fit(predicted: torch.Tensor, check: OutputCheck) -> Fit | None:
     predicted = predicted.to(check.got.dtype).double()
     error = largest_error(check.got, predicted)
     allowed = max(2 * check.allowed if not check.problem else 0.0, rounding(predicted, check.got.dtype))
-    if not check.ok:
+    if not check.ok and check.got.dtype.is_floating_point:  # integers are rounded by nothing
         allowed = max(allowed, NEARER * check.largest_finite_error)
     if not error <= allowed:
         return _loosely(predicted, check, allowed)
@@ -114,8 +114,9 @@ def _apart(predicted: torch.Tensor, check: OutputCheck) -> float:
 
 def _most(check: OutputCheck) -> float:
     """What rounding may at most make of an output that fits."""
-    wrong = NEARER * check.largest_finite_error if not check.ok else 0.0
-    eps = torch.finfo(check.got.dtype).eps if check.got.dtype.is_floating_point else 0.0
+    floating = check.got.dtype.is_floating_point
+    wrong = NEARER * check.largest_finite_error if floating and not check.ok else 0.0
+    eps = torch.finfo(check.got.dtype).eps if floating else 0.0
     return max(2 * check.allowed if not check.problem else 0.0, wrong, 4 * eps * check.largest)
 
 

@@ -225,3 +225,10 @@ def test_after_two_mistakes_that_fit_in_one_case_other_ways_to_make_them_are_tri
     found = list(pair_candidates(Predictions(exercise, outcomes), outcomes[0], WorkBudget(10_000.0)))
     first, second = ([part.compute for part in candidate.parts] for candidate in found[:2])
     assert other not in first and other in second
+
+
+def test_a_prediction_of_integers_is_met_exactly_or_not_at_all():
+    got = torch.tensor([0, 0, 4, 4, 2_000_000_000], dtype=torch.int32)
+    right, predicted = torch.tensor([[0, 0, 1, 1, 2], [0, 0, 1, 1, 2_000_000_000]], dtype=torch.int32)
+    check = OutputCheck("ids", False, 2e9, 0.0, got=got, expected=right)
+    assert fit(predicted, check) is None and fit(got, check).explains

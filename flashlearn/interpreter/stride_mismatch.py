@@ -92,6 +92,8 @@ def _dimensions(steps: dict[int, int], view: View) -> tuple[int, ...] | None:
 
 
 def _other_strides(steps: tuple[int, ...], view: View, others: Iterable[View]) -> str:
+    if len(view.shape) == 1 < len(steps):
+        return ""  # numbers in one row, of which the kernel makes rows and columns
     wanted = dict(enumerate(steps))
     alike = (v for v in others if v.name != view.name and len(v.shape) == len(view.shape))
     owners = list(dict.fromkeys(v.name for v in alike if _dimensions(wanted, v) is not None))

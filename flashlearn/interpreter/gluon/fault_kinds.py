@@ -273,8 +273,8 @@ def _arrival(fault: SyncFault, f: Mapping[str, Any]) -> str:
 def _again(fault: SyncFault, f: Mapping[str, Any]) -> str:
     return (
         f"`{f['who']}` calls `mbarrier.expect` on `{f['barrier']}` in {_at(fault, 0)} while its phase "
-        f"{f['phase']} still waits for {f['lacks']} bytes (expected in {_at(fault, 1)}): all have arrived "
-        f"in that phase already. {_too_early(f)}"
+        f"{f['phase']} is not over: it has all of its arrivals, and waits for the {f['lacks']} bytes that "
+        f"{_at(fault, 1)} expects. {_too_early(f)}"
     )
 
 

@@ -75,8 +75,10 @@ def _has_numbers(search: Search) -> bool:
 
 
 def edit_of_crash(search: Search) -> Finding | None:
-    """The edit that makes everything right where a formula in torch stops with an error."""
+    """The edit that makes everything right where a formula in torch stops with an error that has no name."""
     statuses = {o.status for o in search.outcomes}
+    if search.finding is not None and set(search.finding.names) - {Status.CRASHED.value}:
+        return None
     if search.exercise.kind is not Kind.TORCH or not statuses <= {Status.WRONG, Status.CRASHED, Status.PASS}:
         return None
     return find_edit(search.exercise, search.answer, search.outcomes)

@@ -109,11 +109,12 @@ def test_what_answers_are_made_of_is_let_be(text: str):
     assert suspicious_uses(text) == ()
 
 
-def test_no_answer_of_the_corpus_reaches_out_but_those_that_switch_autograd_on():
+def test_no_answer_of_the_corpus_reaches_out_but_by_autograd_or_to_keep_numbers_on_a_class():
     for entry in (*right_entries(), *wrong_entries()):
         try:
             text = source_of(entry.function)
         except (OSError, TypeError):
             continue
-        if "by autograd" not in entry.title or not entry.names:
+        reaches_out = "by autograd" in entry.title or "on the class" in entry.title
+        if not (reaches_out and entry.names):
             assert suspicious_uses(text) == (), str(entry)

@@ -114,13 +114,13 @@ MISTAKES = {
     ),
     "no mask in d": Mistake(
         "A load lets columns from D on through: these are another query's numbers, or none at all.",
-        "The mask has two parts, one for the queries and one for the components: what is each compared with?",
+        "The mask needs two parts, one for queries and one for components: what is each compared with?",
         launcher=_with(("(d < D)[None, :]", "(d < BLOCK_D)[None, :]")),
         status=Status.OUT_OF_BOUNDS,
     ),
     "no mask in s": Mistake(
         "A load lets rows from S on through: these are another head's queries, or none at all.",
-        "The mask has two parts, one for the queries and one for the components: what is each compared with?",
+        "The mask needs two parts, one for queries and one for components: what is each compared with?",
         launcher=_with(("in_queries[:, None] &", "(i >= 0)[:, None] &")),
         status=Status.OUT_OF_BOUNDS,
     ),

@@ -17,6 +17,7 @@ BOUND = (
     "This is the time to move the minimum number of bytes, or do the minimum number of operations: "
     "no kernel can be faster."
 )
+NEARLY_LEAST = 1.02
 SPREAD = "± is the spread of single runs around the median. Check again when the GPU is idle."
 
 
@@ -131,6 +132,8 @@ def counted(timing: Timing) -> str:
     moved = f"Yours moves {byte_size(seen.bytes)} in case “{case_title(seen.case)}”, each byte counted once"
     if seen.bytes <= seen.least_bytes:
         return f"{moved}: no kernel can move less."
+    if seen.bytes <= NEARLY_LEAST * seen.least_bytes:  # some minima leave out small tensors
+        return f"{moved}."
     return f"{moved}; the minimum is {byte_size(seen.least_bytes)}."
 
 

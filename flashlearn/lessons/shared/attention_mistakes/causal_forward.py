@@ -106,7 +106,7 @@ def causal_forward(formula: FaultyFormula) -> dict[str, Mistake]:
         ),
         "rows that see nothing are NaN": Mistake(
             "NaN appears where a query sees no key. Its maximum is −inf, and −inf − (−inf) in an exponent "
-            "is NaN; the sum of such a row is 0, and 0/0 is NaN as well.",
+            "is NaN. With a guard there, the sum of such a row is 0, and 0/0 is NaN as well.",
             "Go through what such a row meets: both exponents, that of P and that of the rescaling, and the "
             "division. Which of them is without a guard?",
             independent=True,

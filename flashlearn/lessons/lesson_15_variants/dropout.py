@@ -61,7 +61,7 @@ MISTAKES = {
     "kept below 1 − p": Mistake(
         "As many weights are kept as should be, and others: kept are those whose number is below 1 − p, not "
         "those whose number is p or more.",
-        "Both are dropout. This exercise asks for one of them, so that the same weights are dropped everywhere.",
+        "Both are dropout. This exercise asks for one of them, so that the same weights are dropped.",
         **formula("the other end"),
     ),
     "1/(1 − p) forgotten": Mistake(

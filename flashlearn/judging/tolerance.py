@@ -108,11 +108,9 @@ class Truth:
         if not dtype.is_floating_point:
             return 0.0, float("inf")
         found, eps = self._rounding_of(index), torch.finfo(dtype).eps
-        has_rms = self._rms_counts(index) and found.count >= RMS_MIN_ELEMENTS
-        if max(found.noise, default=0.0) > found.magnitude:
-            has_rms = (
-                False  # nothing is left but rounding errors, of which each order of summation has its own
-            )
+        # where nothing but rounding errors is left, each order of summation has its own
+        only_noise = max(found.noise, default=0.0) > found.magnitude
+        has_rms = self._rms_counts(index) and found.count >= RMS_MIN_ELEMENTS and not only_noise
         if str(dtype) in FP8_DTYPES:  # rounded once, coarsely, where truncation would double the error
             rms = RMS_FACTOR * max(found.noise) if has_rms else float("inf")
             return max(found.errors) + eps / 4 * found.largest / 2, rms

@@ -6,9 +6,8 @@ import ast
 from collections.abc import Iterator
 
 from flashlearn.explaining.edits.edit import Edit, SourceText, bracketed, edit_kind
+from flashlearn.explaining.edits.names import OTHER_AXIS
 from flashlearn.explaining.edits.strides import renamed
-
-OTHER_AXIS = {":, None": "None, :", "None, :": ":, None"}
 
 NEGATED = edit_kind("negated condition", question="In which of the two situations must this happen?")
 EXCHANGED_BRANCHES = edit_kind(
@@ -34,11 +33,16 @@ def negation_edits(text: SourceText, test: ast.expr) -> Iterator[Edit]:
 
 
 def exchanged_branches(text: SourceText, node: ast.IfExp) -> Iterator[Edit]:
-    """Each value of a conditional expression where the other one is."""
+    """Each value of a conditional expression where the other one is, unless both are numbers.
+
+    These are sizes of blocks: another one may hide a mistake, where a tile then holds everything.
+    """
     yield from negation_edits(text, node.test)
     a, test, b = (text.of(part) for part in (node.body, node.test, node.orelse))
-    nested = isinstance(node.body, ast.IfExp) or isinstance(node.orelse, ast.IfExp)
-    if a != b and not nested:
+    values = (node.body, node.orelse)
+    nested = any(isinstance(value, ast.IfExp) for value in values)
+    numbers = all(isinstance(value, ast.Constant) for value in values)
+    if a != b and not nested and not numbers:
         yield text.edit(EXCHANGED_BRANCHES, node, f"{b} if {test} else {a}")
 
 

@@ -10,6 +10,8 @@ from flashlearn.explaining.edits.name_families import NameFamilies
 from flashlearn.explaining.edits.operators import INDEX_NOT_SCALED, TILES_TO_ELEMENTS
 
 OTHER_INTEGERS = {0: (1, 2, -1), 1: (0, 2), 2: (1, 3, 0), 3: (2, 1)}
+OTHER_AXIS = {":, None": "None, :", "None, :": ":, None"}
+"""A vector as a row for one as a column, and the reverse."""
 OTHER_FLOATS = ("0.0", 'float("-inf")', "1.0", "0.5", "2.0")
 
 OTHER_NAME = edit_kind(
@@ -79,7 +81,7 @@ def constant_edits(text: SourceText, node: ast.Constant, known: NameFamilies, ke
 
 def subscript_edits(text: SourceText, node: ast.Subscript) -> Iterator[Edit]:
     """A vector broadcast as a row instead of a column, or the reverse."""
-    other = {":, None": "None, :", "None, :": ":, None"}.get(text.of(node.slice))
+    other = OTHER_AXIS.get(text.of(node.slice))
     if other:
         yield text.edit(BROADCAST_AXIS, node, f"{text.of(node.value)}[{other}]")
 

@@ -61,8 +61,7 @@ class Shape(Rule):
             return (
                 "backward returns one value for each argument of forward, in their order, and None for those "
                 "that need none: `ctx.needs_input_grad[0]` is about the first argument after ctx. And is "
-                "each "
-                "tensor given to `apply` itself, not detached?"
+                "each tensor given to `apply` itself, not detached?"
             )
         if self.misfit.what == "nothing":
             return f"Return {', '.join(self.outputs)}, in this order."

@@ -89,11 +89,9 @@ class BoundedLse(FindingKind):
         return Wording(
             f"P was recomputed as if LSE were never {never} {bound}: for at least {self.count} of "
             f"{self.total} queries of one head it is {beyond}, and their rows of P are the right ones "
-            f"times exp({difference}) "
-            f"(case {self.case}).",
-            "Which line changes LSE before it is subtracted? Every finite LSE is needed as it is; only "
-            "−∞ may "
-            "be replaced.",
+            f"times exp({difference}) (case {self.case}).",
+            "Which line changes LSE before it is subtracted? Every finite LSE is needed as it is; only −∞ "
+            "may be replaced.",
         )
 
 

@@ -52,14 +52,18 @@ def reject_unevaluated(form: Form, truth: Form) -> None:
 
 
 def rational(form: Form) -> tuple[Form, tuple[str, ...]]:
-    """The answer with rounded numbers replaced by the rationals they represent, and a warning about it."""
+    """The answer with floats replaced by the rationals they represent, and a warning if one is rounded."""
     floats = sorted({f for e in form.expressions() for f in e.atoms(sp.Float)}, key=str)
     if not floats:
         return form, ()
     exact = {f: fraction(f) for f in floats}
-    reading = f"{float(floats[0]):.6g}; it was read as {formatting.show(exact[floats[0]])}"
+    rational_form = form.map(lambda leaf: leaf.xreplace(exact))
+    rounded = next((f for f in floats if sp.Rational(f) != exact[f]), None)  # 0.5 is 1/2
+    if rounded is None:
+        return rational_form, ()
+    reading = f"{float(rounded):.6g}; it was read as {formatting.show(exact[rounded])}"
     warning = f"Your answer contains a rounded number, {reading}. Use sp.Rational to stay exact."
-    return form.map(lambda leaf: leaf.xreplace(exact)), (warning,)
+    return rational_form, (warning,)
 
 
 def fraction(value: sp.Float) -> sp.Expr:

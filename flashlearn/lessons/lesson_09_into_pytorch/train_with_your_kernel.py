@@ -50,8 +50,7 @@ MISTAKES = {
     ),
     "read and wanted exchanged": Mistake(
         "What the model reads and what it should predict are exchanged: it reads all but the first "
-        "character, "
-        "and is asked at each position for the one before.",
+        "character, and is asked at each position for the one before.",
         "Which of the two begins with the batch's first character?",
         **formula("read and wanted exchanged"),
     ),

@@ -1,0 +1,10 @@
+# label: wrong
+# title: rows of as many numbers as queries
+# says: A row of weights has S_k numbers; the row's number is multiplied by the count of queries.
+# names: one edit
+# base: _as_taught
+
+# --- replace
+    position = ((b * H + h) * S_q + i) * S_k + j
+# --- with
+    position = ((b * H + h) * S_q + i) * S_q + j

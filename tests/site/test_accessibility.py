@@ -22,7 +22,7 @@ PAGES = (
     "exercises.html",
     "speed.html",
     "docs/reference.html",
-    "api/kernels.html",
+    "api/check-and-trace.html",
     "search.html",
 )
 """One of each kind, of the long table some rows; with SITE=all every page is looked at: minutes more."""

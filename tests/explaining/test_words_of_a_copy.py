@@ -58,7 +58,7 @@ def test_each_precision_has_its_own_cases():
 
 def test_beside_a_fault_only_the_cases_that_complete_are_counted():
     sentence = Besides((NAN, EDIT)).wording().sentence
-    assert "both failing cases that complete pass" in sentence
+    assert "both failing cases that run to the end pass" in sentence
 
 
 NUMBERS, UNDEFINED, NOTHING = torch.ones(4), torch.full((4,), float("nan")), torch.zeros(4)

@@ -79,7 +79,7 @@ def stray(launch) -> OutOfBounds:
     ("kind", "key", "said"),
     [
         ("rows alone", "untested", "The mask does not test `c`, index 1 of x_ptr."),
-        ("at most", "comparison", "`r <= M` (line 25), which lets the index 20 through, the size itself."),
+        ("at most", "comparison", "`r <= M` (line 25), which lets index 20 through, the size itself."),
         ("bound", "bound", "the bound is 40, the size of dimension 1, but the size is 20"),
         ("precedence", "precedence", "`&` binds more tightly than a comparison"),
         ("stride", "stride", "multiplies `r` by `other_row`, for which the launcher passes 47"),

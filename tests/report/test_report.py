@@ -206,11 +206,11 @@ def test_a_headline_has_both_what_was_seen_and_a_second_mistake():
     seen = "Program (1, 0, 0) reads x[5], but x has shape (4,)."
     fault = Finding(OutOfBounds(seen, ROWS.name, cause="mask"))
     both = Finding(Besides((fault, explained("no alpha", "Alpha is missing."))))
-    headline = f"(1) {seen} (2) Some cases complete, with wrong results. Alpha is missing."
+    headline = f"(1) {seen} (2) Some cases run to the end, with wrong results. Alpha is missing."
     assert explanation_and_observation(both, Outcome(ROWS, Status.OUT_OF_BOUNDS, seen)) == (headline, "")
     assert both.sentence == headline
     one = Finding(Besides((fault, explained("no alpha", "Alpha is missing.", fits=1, of=1))))
-    assert "(2) One case completes, with a wrong result. Alpha is missing." in one.sentence
+    assert "(2) One case runs to the end, with a wrong result. Alpha is missing." in one.sentence
 
 
 def test_a_finding_that_repeats_what_was_seen_is_not_said_twice():

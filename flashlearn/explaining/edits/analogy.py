@@ -47,7 +47,7 @@ MAXIMUM_NOT_SUBTRACTED = edit_kind(
 )
 ANALOGOUS_LINE = edit_kind(
     "analogous line",
-    question="What do the lines beside it do for other tensors?",
+    question="What do the lines above and below do for other tensors?",
     moves_access=True,
 )
 

@@ -33,13 +33,13 @@ def of_those(sentence: str, which: str) -> str:
 
 
 def of_those_that_complete(sentence: str) -> str:
-    """A sentence about failing cases as one about those of them that complete.
+    """A sentence about failing cases as one about those of them that run to the end.
 
     >>> of_those_that_complete("In 2 of the 3 failing cases your numbers are right.")
-    'In 2 of the 3 failing cases that complete your numbers are right.'
+    'In 2 of the 3 failing cases that run to the end your numbers are right.'
     """
-    several = sentence.replace(f"{FAILING}s", f"{FAILING}s that complete")
-    return re.sub(rf"{FAILING}\b", f"{FAILING} that completes", several)
+    several = sentence.replace(f"{FAILING}s", f"{FAILING}s that run to the end")
+    return re.sub(rf"{FAILING}\b", f"{FAILING} that runs to the end", several)
 
 
 def some_of(part: int, count: int, noun: str) -> str:

@@ -85,9 +85,9 @@ class Besides(FindingKind):
     def wording(self) -> Wording:
         """The fault, and then the mistake."""
         fault, other = (part.wording for part in self.parts)
-        complete = "Some cases complete, with wrong results."
+        complete = "Some cases run to the end, with wrong results."
         if self.parts[1].of == 1:
-            complete = "One case completes, with a wrong result."
+            complete = "One case runs to the end, with a wrong result."
         second = f"{complete} {as_part(of_those_that_complete(other.sentence))}"
         steps = steps_of((fault.next_step, as_part(other.next_step)))
         return Wording(f"(1) {fault.sentence} (2) {second}", steps, fault.quotes, None)

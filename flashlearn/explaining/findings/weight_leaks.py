@@ -118,8 +118,8 @@ class FutureHasWeight(VisiblePairLeak):
 
     def wording(self) -> Wording:
         """How many pairs, the first, and whose weights they have."""
-        pairs = f"in at least {self.pairs} hidden pair{'s' * (self.pairs != 1)} of one head"
-        start = f"Keys from the future get weight, {pairs}; {self._first()}"
+        pairs = f"at least {self.pairs} hidden pair{'s' * (self.pairs != 1)} of query and key in one head"
+        start = f"Keys from the future get weight: {pairs}; {self._first()}"
         if self.like in ("zero", "0"):
             what = "a score of 0" if self.like == "zero" else "an exponent of 0, which is 1"
             return Wording(

@@ -203,7 +203,7 @@ def _of_part(index: Index, condition: Condition, access: OutsideAccess, scope: S
     bound, text = int(condition.bound.flat[0]), f"`{condition.text}` (line {condition.line})"
     if rest.size == 1 and not condition.strict and bound + int(rest[0]) == index.size:
         return Cause(
-            "comparison", f"The mask has {text}, which lets the index {index.size} through, the size itself."
+            "comparison", f"The mask has {text}, which lets index {index.size} through, the size itself."
         )
     if bound != index.size:
         return None
@@ -225,7 +225,7 @@ def _of_bound(
     if not condition.strict and bound == index.size:
         return Cause(
             "comparison",
-            f"The mask has {text}, which lets the index {index.size} through, the size itself.",
+            f"The mask has {text}, which lets index {index.size} through, the size itself.",
         )
     if bound + (not condition.strict) <= index.size:
         return None

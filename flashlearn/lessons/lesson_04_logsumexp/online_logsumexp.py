@@ -103,8 +103,8 @@ MISTAKES = {
     ),
     "base-2 logarithm": Mistake(
         "You added log2 of l to a maximum in natural units.",
-        "Both terms must be natural: which logarithm do you take? What is in powers of two is multiplied by "
-        "ln 2.",
+        "Both terms must be in natural units. Which logarithm do you take, and by what must a base-2 "
+        "logarithm be multiplied?",
         **formula("base 2"),
     ),
     "only the last block": Mistake(
@@ -132,10 +132,10 @@ MISTAKES = {
         **formula("filler −10^4", also=("filler −10^6", "filler −10^9", "filler −10^30")),
     ),
     "maximum starts at 0": Mistake(
-        "Rows are wrong whose scores all lie far below 0, or below another finite number, as if the running "
-        "maximum could not fall below it. In exact arithmetic any number may be subtracted; in fp32 all "
+        "The rows whose scores all lie far below 0, or below another finite number, are wrong, as if the "
+        "running maximum could not fall below it. In exact arithmetic any number may be subtracted; in fp32 all "
         "exponentials of a row far below it vanish, and log 0 is −inf.",
-        "Which numbers that are no scores can become the maximum? Each of them, padded lanes included, must "
+        "Which numbers that are not scores can become the maximum? Each of them, padded lanes included, must "
         "be −inf.",
         **formula("m from 0", also=("m from −10^4",)),
     ),

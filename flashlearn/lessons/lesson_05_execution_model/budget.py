@@ -131,8 +131,8 @@ MISTAKES = {
         **formula("reserve returned"),
     ),
     "shared memory reserved once": Mistake(
-        "You took the 1 KiB that the system reserves from the multiprocessor once. It takes 1 KiB for each "
-        "resident block.",
+        "You subtracted the 1 KiB that the system reserves once per multiprocessor. It reserves 1 KiB for "
+        "each resident block.",
         "How many blocks of shared + 1024 bytes fit into the multiprocessor?",
         **formula("reserved once"),
     ),

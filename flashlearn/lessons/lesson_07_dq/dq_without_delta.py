@@ -73,7 +73,7 @@ MISTAKES = {
         **formula("values averaged"),
     ),
     "alpha in one part only": Mistake(
-        "Only one of the two parts is multiplied by alpha; dQ is the difference with the other as it is.",
+        "Only one of the two parts of dQ is multiplied by alpha.",
         "dQ is alpha times the difference of the two parts: does alpha reach both?",
         **formula("alpha in one part", also=("alpha in the other part",)),
     ),
@@ -96,7 +96,8 @@ MISTAKES = {
     ),
     "alpha applied twice": Mistake(
         "dQ carries alpha twice.",
-        "Besides the alpha in the scores, from which P is rebuilt, dQ carries one. Where is each applied?",
+        "Apart from the alpha in the scores, from which P is recomputed, dQ has exactly one factor alpha. "
+        "Where is each applied?",
         **formula("alpha twice"),
     ),
     "sums in half precision": Mistake(

@@ -32,8 +32,8 @@ MISTAKES = {
         **formula("starts one block late"),
     ),
     "the first block that sees the keys is left out": Mistake(
-        "The first block of queries that sees the program's keys is left out where its first query does "
-        "not see them yet.",
+        "The first block with queries that see the program's keys is left out if its first query does not "
+        "see them.",
         "A block counts as soon as its last query sees the first key; the mask hides the rest.",
         **formula("start rounded up"),
     ),

@@ -35,7 +35,7 @@ MISTAKES = {
     ),
     "a number for alpha": wrong_cure(
         "clinic_1",
-        "dK is multiplied by 0.25, whatever alpha is. It is alpha's default for D = 16 alone.",
+        "dK is multiplied by 0.25, whatever alpha is. That is the default of alpha only where D is 16.",
         "alpha is an argument and may be any number: use it as it is.",
         (STORE_DK, "tl.store(dk_ptr + key_tile, 0.25 * dk, mask"),
     ),

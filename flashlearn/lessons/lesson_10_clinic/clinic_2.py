@@ -16,8 +16,8 @@ SUM_DK = "        dk += tl.dot(tl.trans(ds.to(q.dtype)), q, input_precision=\"ie
 
 MISTAKES = {
     "two programs add without atomics": Mistake(
-        "The patient as it came does the same: between the load and the store of one, the other "
-        "may have stored, and its share is lost.",
+        "The patient as it came does the same: between one program's load and its store, the other "
+        "program may have stored, and its share is lost.",
         "dV is shared by the same two programs, and never loses anything: what does its line do differently?",
         launcher=sick("clinic_2"),
         status=Status.RACE,

@@ -56,7 +56,7 @@ MISTAKES = {
         wrong=_group_zero,
     ),
     "a group counted as one head": Mistake(
-        "Each group begins one head after the one before it, and a group has `group` heads.",
+        "In your answer each group begins one head after the one before it, but a group has `group` heads.",
         "How many heads belong to the groups before this one?",
         wrong=_group_as_head,
     ),

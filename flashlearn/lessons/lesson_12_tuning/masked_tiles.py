@@ -53,7 +53,7 @@ MISTAKES = {
         **_wrong("tiles of the first loop"),
     ),
     "the first loop ends at tiles of the second": Mistake(
-        "Where the first loop ends is rounded to tiles of `edge` keys. It walks tiles of block_k.",
+        "The end of the first loop is rounded to tiles of `edge` keys, but the loop walks tiles of block_k.",
         "`whole` comes from split_loops: which size of tile is it given?",
         **_wrong("whole tiles of its own"),
     ),

@@ -77,8 +77,8 @@ MISTAKES = {
         **formula("tile after the whole ones skipped"),
     ),
     "heads dealt round": Mistake(
-        "Head h of Q takes head h % H_k of K and V. The heads of a group are adjacent: head h uses "
-        "head h // (H / H_k) of K and V.",
+        "In your answer head h of Q takes head h % H_k of K and V. The heads of a group are adjacent: head "
+        "h uses head h // (H / H_k) of K and V.",
         "With 4 heads of Q and 2 of K, which two share the first one?",
         **formula(grouped.HEADS),
     ),

@@ -59,7 +59,7 @@ SYNCHRONISATION = {
     "the first emptying is waited for": kernel.mistake(
         "waits for the first emptying",
         "Before anything has been sent the producer waits for the consumers, and they wait for it.",
-        "A phase before the first counts as over. Which parity has it?",
+        "The phase before the first counts as complete. Which parity does it have?",
     ),
     "slots are never given back": kernel.mistake(
         "never given back",

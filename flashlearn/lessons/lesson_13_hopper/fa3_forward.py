@@ -135,7 +135,7 @@ MISTAKES = {
     "the first emptying is waited for": kernel.mistake(
         "waits for the first emptying",
         "Before anything has been loaded the producer waits for consumers, and they wait for it.",
-        "A phase before the first counts as over. Which parity has it?",
+        "The phase before the first counts as complete. Which parity does it have?",
     ),
     "V is given back before its product is over": kernel.mistake(
         "V given back early",
@@ -200,8 +200,8 @@ FROM_LESSON_06 = (
 CATALOGUE = {
     **{name: SHARED[name] for name in FROM_LESSON_06},
     "heads dealt round": Mistake(
-        "Head h of Q takes head h % H_k of K and V. The heads of a group are adjacent: head h uses "
-        "head h // (H / H_k) of K and V.",
+        "In your answer head h of Q takes head h % H_k of K and V. The heads of a group are adjacent: head "
+        "h uses head h // (H / H_k) of K and V.",
         "With 4 heads of Q and 2 of K, which two share the first one?",
         **formula(grouped.HEADS),
     ),

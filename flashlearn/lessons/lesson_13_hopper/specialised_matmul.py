@@ -57,7 +57,7 @@ MISTAKES = {
     "the first emptying is waited for": kernel.mistake(
         "waits for the first emptying",
         "Before anything has been loaded the producer waits for consumers, and they wait for it.",
-        "A phase before the first counts as over. Which parity has it?",
+        "The phase before the first counts as complete. Which parity does it have?",
     ),
     "one consumer is enough": kernel.mistake(
         "empty counts 1",

@@ -33,8 +33,9 @@ def _pairs_four_apart(place: Any) -> Any:
 
 MISTAKES = {
     "the place of a key": Mistake(
-        "Your sixteen numbers are the inverse: they name the place of a key. Asked is the key of a place.",
-        "Places 4 to 7 belong to thread 1. Which keys has thread 1 after the first product?",
+        "Your sixteen numbers are the inverse: they say at which place each key is. The exercise asks which "
+        "key is at each place.",
+        "Places 4 to 7 belong to thread 1. Which keys does thread 1 hold after the first product?",
         wrong=_place_of_the_key,
     ),
     "the order in which the keys come": Mistake(

@@ -44,13 +44,13 @@ MISTAKES = {
     "cap after the slope": Mistake(
         "The slope is taken off before the cap. A score is capped first, and then loses what the distance "
         "costs.",
-        "Which of your two hooks is given x, and which the other's result?",
+        "Which of your two hooks is given x, and which is given the result of the other?",
         **formula("cap after the slope"),
     ),
     "slope in the cap's derivative": Mistake(
         "dQ and dK take the derivative of the cap from the finished score, which has the slope as well: 1 − "
         "(s / cap)² holds for the capped score alone.",
-        "tanh′ = 1 − tanh². Of which number is it the tanh, and is your s that tanh times cap?",
+        "tanh′ = 1 − tanh². What was the argument of tanh in the forward pass?",
         **formula("slope in the derivative"),
     ),
     "no derivative of the cap": Mistake(
@@ -98,8 +98,8 @@ MISTAKES = {
         **formula("window one too wide"),
     ),
     "heads dealt round": Mistake(
-        "Head h of Q takes head h % H_k of K and V. The heads of a group are adjacent: head h uses "
-        "head h // (H / H_k) of K and V.",
+        "In your answer head h of Q takes head h % H_k of K and V. The heads of a group are adjacent: head "
+        "h uses head h // (H / H_k) of K and V.",
         "With 4 heads of Q and 2 of K, which two share the first one?",
         **formula("heads dealt round"),
     ),

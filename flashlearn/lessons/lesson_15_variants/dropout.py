@@ -59,9 +59,9 @@ MISTAKES = {
         **formula("dropped and kept exchanged"),
     ),
     "kept below 1 − p": Mistake(
-        "As many weights are kept as should be, and others: kept are those whose number is below 1 − p, not "
-        "those whose number is p or more.",
-        "Both are dropout. This exercise asks for one of them, so that the same weights are dropped.",
+        "You keep the right share of the weights, but not the right ones: you keep those whose number is "
+        "below 1 − p, and the exercise keeps those whose number is p or more.",
+        "Both are dropout. This exercise fixes which weights are dropped: those whose number is below p.",
         **formula("the other end"),
     ),
     "1/(1 − p) forgotten": Mistake(

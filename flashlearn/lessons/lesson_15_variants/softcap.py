@@ -197,22 +197,22 @@ MISTAKES = {
     ),
     "cap is missing in front": Mistake(
         "The scores are tanh(x / cap), between −1 and 1: the factor cap in front is missing.",
-        "For small x the capped score is x. Is it?",
+        "For small x the capped score must be nearly x. Is yours?",
         **formula("not multiplied", also=(("not multiplied", FROM_S),)),
     ),
     "x is not divided by cap": Mistake(
         "The scores are cap · tanh(x): x was not divided by cap.",
-        "For small x the capped score is x. Is it?",
+        "For small x the capped score must be nearly x. Is yours?",
         **formula("not divided", also=(("not divided", FROM_S),)),
     ),
     "half the argument of tanh": Mistake(
         "The scores are cap · tanh(x / (2 cap)): the argument of tanh is half of what it should be.",
-        "For small x the capped score is x. Is it? Made of σ, or of exp, tanh(y) has a factor 2 beside y.",
+        "For small x the capped score must be nearly x. Is yours? In terms of σ, tanh(y) = 2 σ(2y) − 1.",
         **formula("half the argument", also=(("half the argument", FROM_S),)),
     ),
     "twice the argument of tanh": Mistake(
         "The scores are cap · tanh(2 x / cap): the argument of tanh is twice what it should be.",
-        "For small x the capped score is x. Is it?",
+        "For small x the capped score must be nearly x. Is yours?",
         **formula("twice the argument", also=(("twice the argument", FROM_S),)),
     ),
     "a hard cap": Mistake(

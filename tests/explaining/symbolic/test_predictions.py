@@ -136,7 +136,10 @@ def test_a_mistake_is_told_beside_a_crash_in_the_other_cases():
 
     told = found("merge_partials", merge_partials)
     assert told.mistake == "crashed + acc not rescaled"
-    assert "truth value" in told.sentence and "(2) Some cases complete, with wrong results." in told.sentence
+    assert (
+        "truth value" in told.sentence
+        and "(2) Some cases run to the end, with wrong results." in told.sentence
+    )
 
 
 def test_a_plain_mean_and_a_sign_are_named_together():

@@ -57,10 +57,10 @@ def causal_forward(formula: FaultyFormula) -> dict[str, Mistake]:
             **formula("only whole tiles", also=(("only whole tiles", "padded keys"),)),
         ),
         "loop end without S_k − S_q": Mistake(
-            "The tiles of keys end with the block's last query, as if S_q were S_k: with more keys than "
-            "queries, blocks miss keys that their queries may see.",
-            "Query i sees the keys up to i + S_k − S_q. Does the end of the loop reach that of the "
-            "block's last query?",
+            "The loop over keys ends at the index of the block's last query, as if S_q were S_k: with more "
+            "keys than queries, it leaves out keys that the block's queries may see.",
+            "Query i sees the keys up to i + S_k − S_q. Which key is the last one that the block's last "
+            "query sees?",
             **formula("loop end without the offset"),
         ),
         "loop end with the wrong sign": Mistake(

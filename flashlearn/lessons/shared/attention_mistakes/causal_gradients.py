@@ -46,7 +46,7 @@ def causal_only(formula: FaultyFormula, keys: bool) -> dict[str, Mistake]:
         ),
         "mask hides the diagonal": Mistake(
             "The mask is off by one: each query misses the last key that it may see.",
-            "Visible is j ≤ i + S_k − S_q, with equality.",
+            "Query i sees key j if j ≤ i + S_k − S_q: equality is included.",
             **formula("diagonal hidden"),
         ),
         "mask shows one key too many": Mistake(

@@ -19,14 +19,14 @@ def dkv(formula: FaultyFormula) -> dict[str, Mistake]:
     """The mistakes of a kernel that owns keys, scans queries and makes dK and dV."""
     return {
         "alpha is missing from dK": Mistake(
-            "dK lacks the factor alpha. Alpha belongs to dQ and dK alike: S = alpha Q Kᵀ holds both.",
+            "dK lacks the factor alpha. Alpha belongs to dQ and dK alike: both are factors of S = alpha Q Kᵀ.",
             "The finished sum of dK carries alpha once, and that of dV does not. Where does it come in?",
             **formula("alpha not on dK"),
         ),
         "alpha applied twice to dK": Mistake(
             "dK carries alpha twice.",
-            "Besides the alpha in the scores, from which P is rebuilt, dK "
-            "carries one, once: which of your factors reach it, in dS, in an operand or at the end?",
+            "Apart from the alpha in the scores, from which P is recomputed, dK has exactly one factor "
+            "alpha. Which of your factors reach it: in dS, in an operand or at the end?",
             **formula("alpha twice on dK"),
         ),
         "alpha on dV": Mistake(

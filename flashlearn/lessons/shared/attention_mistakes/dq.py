@@ -17,8 +17,8 @@ def dq(formula: FaultyFormula) -> dict[str, Mistake]:
         ),
         "alpha applied twice": Mistake(
             "dQ carries alpha twice.",
-            "Besides the alpha in the scores, from which P is rebuilt, dQ "
-            "carries one, once: which of your factors reach it, in dS, in an operand or at the end?",
+            "Apart from the alpha in the scores, from which P is recomputed, dQ has exactly one factor "
+            "alpha. Which of your factors reach it: in dS, in an operand or at the end?",
             **formula("alpha twice on dQ"),
         ),
         "alpha in every step": Mistake(

@@ -95,18 +95,18 @@ def common(formula: FaultyFormula) -> dict[str, Mistake]:
             **formula("m never updated"),
         ),
         "one maximum for all rows": Mistake(
-            "Rows are wrong whose scores lie far below those of other rows of their block, as they are if "
-            "one maximum is taken over the whole tile: their exponentials lose digits, and 104 below it they "
+            "The rows whose scores lie far below those of other rows of their block are wrong, as they are "
+            "if one maximum is taken over the whole tile: their exponentials lose digits, and 104 below it they "
             "are 0 even in fp32.",
             "Over which axis is the maximum taken? Each query has its own, as it has a sum of its own.",
             **formula("one maximum for all rows", also=(("one maximum for all rows", "padded queries"),)),
         ),
         "m starts at 0": Mistake(
-            "Rows are wrong whose scores all lie far below 0, or below another finite number, as if the "
+            "The rows whose scores all lie far below 0, or below another finite number, are wrong, as if the "
             "maximum could not fall below it. Any m is right in exact arithmetic, but from about 90 below m "
             "on, exp(s − m) loses digits, and from 104 on it is 0 even in fp32.",
-            "Which numbers that are no scores can become the maximum: the one that it starts from, or one "
-            "that it is compared with? Padded keys, too, have scores here. Each must be −inf.",
+            "Which numbers that are not scores can become the maximum: the one that it starts from, or one "
+            "that it is compared with? Each of them must be −inf.",
             **formula("m from 0", also=("m from −10⁴",)),
         ),
         "not divided by l": Mistake(

@@ -133,8 +133,8 @@ MISTAKES = {
     ),
     "maximum starts at 0": Mistake(
         "The rows whose scores all lie far below 0, or below another finite number, are wrong, as if the "
-        "running maximum could not fall below it. In exact arithmetic any number may be subtracted; in fp32 all "
-        "exponentials of a row far below it vanish, and log 0 is −inf.",
+        "running maximum could not fall below it. In exact arithmetic any number may be subtracted; in fp32 "
+        "all exponentials of a row far below it vanish, and log 0 is −inf.",
         "Which numbers that are not scores can become the maximum? Each of them, padded lanes included, must "
         "be −inf.",
         **formula("m from 0", also=("m from −10^4",)),

@@ -55,8 +55,8 @@ MISTAKES = {
     ),
     "m starts at 0": wrong_cure(
         "clinic_5",
-        "The rows whose scores all lie far below 0 are wrong: the running maximum starts at 0 and cannot fall "
-        "below it, and exp(s − 0) vanishes there.",
+        "The rows whose scores all lie far below 0 are wrong: the running maximum starts at 0 and cannot "
+        "fall below it, and exp(s − 0) vanishes there.",
         "With which number does the maximum start? Every score must be larger.",
         ('m_i = tl.full((BLOCK,), -float("inf"), tl.float32)', "m_i = tl.full((BLOCK,), 0.0, tl.float32)"),
         (SUM_L, f"{MASK_P}{SUM_L}"),

@@ -19,7 +19,7 @@ def dkv(formula: FaultyFormula) -> dict[str, Mistake]:
     """The mistakes of a kernel that owns keys, scans queries and makes dK and dV."""
     return {
         "alpha is missing from dK": Mistake(
-            "dK lacks the factor alpha. Alpha belongs to dQ and dK alike: both are factors of S = alpha Q Kᵀ.",
+            "dK lacks the factor alpha. S = alpha Q Kᵀ: dQ and dK alike have it.",
             "The finished sum of dK carries alpha once, and that of dV does not. Where does it come in?",
             **formula("alpha not on dK"),
         ),

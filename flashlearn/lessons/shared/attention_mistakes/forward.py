@@ -96,8 +96,8 @@ def common(formula: FaultyFormula) -> dict[str, Mistake]:
         ),
         "one maximum for all rows": Mistake(
             "The rows whose scores lie far below those of other rows of their block are wrong, as they are "
-            "if one maximum is taken over the whole tile: their exponentials lose digits, and 104 below it they "
-            "are 0 even in fp32.",
+            "if one maximum is taken over the whole tile: their exponentials lose digits, and 104 below it "
+            "they are 0 even in fp32.",
             "Over which axis is the maximum taken? Each query has its own, as it has a sum of its own.",
             **formula("one maximum for all rows", also=(("one maximum for all rows", "padded queries"),)),
         ),

@@ -18,7 +18,7 @@ import flashlearn
 from flashlearn.exercise import Case
 from flashlearn.explaining import diagnose, findings, scope
 from flashlearn.explaining.findings import case_status, declared, nan_origin, symbolic, undefined_memory
-from flashlearn.explaining.findings.first_divergence import TwoDivergences, WithItsLine
+from flashlearn.explaining.findings.first_divergence import FirstDivergence, TwoDivergences, WithItsLine
 from flashlearn.explaining.findings.misplaced_stores import Transposed
 from flashlearn.explaining.findings.outputs import Outputs
 from flashlearn.explaining.findings.rule import labelled
@@ -176,6 +176,14 @@ def test_that_there_are_two_mistakes_is_said_once():
     parts = (Finding(Sign("dq")), Finding(Sign("dk")))
     named, departures = Finding(AtOnce(parts=parts)), Finding(TwoDivergences(parts))
     assert Finding(WithItsLine((named, departures))).sentence.count("There are two mistakes.") == 1
+
+
+def test_beside_two_named_mistakes_nothing_is_called_right():
+    departure = FirstDivergence("o", 49, False, "c", (0,), None, "LSE", "", None, ("den",), (), None)
+    named = Finding(AtOnce(parts=(Finding(Sign("dq")), Finding(Sign("dk")))))
+    sentence = Finding(WithItsLine((named, Finding(departure)))).sentence
+    assert "though `den` is right" in Finding(departure).sentence and "den" not in sentence
+    assert sentence.endswith("One of them shows in line 49.")
 
 
 def test_an_outcome_that_says_nothing_of_its_fault_is_plain_data_too():

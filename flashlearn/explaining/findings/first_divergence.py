@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from flashlearn.explaining.findings.declared import Declared
-from flashlearn.explaining.findings.rule import labelled
+from flashlearn.explaining.findings.rule import joined, labelled
 from flashlearn.outcome import Finding, FindingKind, Wording
 
 Tile = tuple[int, ...]
@@ -187,15 +187,19 @@ class WithItsLine(FindingKind):
     def wording(self) -> Wording:
         """One after the other."""
         finding, departure = self.parts
-        if isinstance(departure.kind, TwoDivergences) and finding.sentence.startswith(
-            "There are two mistakes"
-        ):
-            return Wording(finding.sentence, finding.next_step)  # it has said so, and by name
+        if finding.sentence.startswith("There are two mistakes"):  # it has named them
+            return Wording(joined(finding.sentence, _one_shows(departure)), finding.next_step)
         named = isinstance(finding.kind, Declared) and not finding.partial
         if named and isinstance(departure.kind, TwoDivergences):  # one mistake gives all the numbers
             shown = " ".join(part.sentence for part in departure.parts)
             return Wording(f"{finding.sentence} It shows in two lines. {shown}", finding.next_step)
         return Wording(f"{finding.sentence} {departure.sentence}", finding.next_step)
+
+
+def _one_shows(departure: Finding) -> str:
+    """Where one of two mistakes is seen first: of which of them the line is, is not known."""
+    line = getattr(departure.kind, "line", 0)  # of two departures, each has one
+    return f"One of them shows in line {line}." if line else ""
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ Once these are put right, the rest is explained in the same way.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import replace
 from itertools import chain, combinations
@@ -81,7 +82,15 @@ def _explanations(
 ) -> list[Explanation]:
     """What each candidate explains, of those that explain something."""
     explanations = (explanation_of(predictions, candidate, judged, failing) for candidate in list(candidates))
-    return [explanation for explanation in explanations if explanation is not None]
+    wrong = {check.name for outcome in failing for check in outcome.outputs if not check.ok}
+    return [e for e in explanations if e is not None and not _speaks_of_what_is_right(predictions, e, wrong)]
+
+
+def _speaks_of_what_is_right(predictions: Predictions, explanation: Explanation, wrong: set[str]) -> bool:
+    """True if the mistake would show in an output that is right everywhere, and its words are about that."""
+    right = {output for _, output in explanation.denied} - wrong
+    words = " ".join(predictions.exercise.all_mistakes[name].sentence for name in explanation.name)
+    return any(re.search(rf"\b{output}\b", words, re.IGNORECASE) for output in right)
 
 
 def _unexplained(failing: list[Outcome], explanations: list[Explanation]) -> Outcome:

@@ -58,8 +58,8 @@ MISTAKES = {
         **formula("maximum above −10^4", also=("padding of −10^4",)),
     ),
     "divided by the sum so far": Mistake(
-        "Each block of p is divided by the sum of the blocks up to its own, as if it were stored while "
-        "the sum is still growing. Only the last block is right.",
+        "Each block of p is divided by the sum of the blocks up to its own, as if it were stored while the "
+        "sum is still growing. The sum is complete only after the last block.",
         "Finish the loop that sums, then divide and store in a loop of its own.",
         **formula("sum so far"),
     ),

@@ -84,8 +84,9 @@ MISTAKES = {
         **formula("twice in dQ"),
     ),
     "dK transposed": Mistake(
-        "Your dK is a multiple of Qᵀ dS, which is the gradient of Kᵀ. The gradient of K has K's own shape.",
-        "S is Q times Kᵀ, so the rule for a product gives the gradient of Kᵀ. How does K's follow from it?",
+        "Your dK is a multiple of Qᵀ dS, as the gradient of Kᵀ is. The gradient of K has K's own shape.",
+        "The second factor in S = alpha Q Kᵀ is Kᵀ, so the rule for a product gives the gradient of Kᵀ. "
+        "How does K's follow from it?",
         **formula("dK turned"),
     ),
     "divided by alpha": Mistake(

@@ -69,7 +69,7 @@ MISTAKES = {
         **formula("tiles kept"),
     ),
     "alpha forgotten": Mistake(
-        "dQ lacks the factor alpha; the scores have it.",
+        "dQ lacks the factor alpha.",
         "S contains alpha once, and so does the derivative of S by Q.",
         **formula("no alpha"),
     ),

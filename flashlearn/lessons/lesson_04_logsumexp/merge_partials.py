@@ -123,14 +123,14 @@ MISTAKES = {
         wrong=_merged(lambda m, m_a, m_b: m_a - m, lambda m, m_a, m_b: m_b - m),
     ),
     "the smaller maximum": Mistake(
-        "m is the smaller of the two. The sums fit it, so the value is right in exact arithmetic; but the "
-        "exponentials are then as large as exp(m_a − m_b), and that overflows.",
+        "m is the smaller of the two. In exact arithmetic any m would do; but the exponentials are then as "
+        "large as exp(m_a − m_b), and that overflows.",
         "Take sp.Max, so that both factors are at most 1.",
         wrong=_merged(_of_a, _of_b, maximum=sp.Min),
     ),
     "one part's maximum for both": Mistake(
-        "m is one part's maximum, even where the other's is larger. The sums fit it, so the value is right "
-        "in exact arithmetic; but the other part's factor overflows where its maximum is larger.",
+        "m is one part's maximum, even where the other's is larger. In exact arithmetic any m would do; "
+        "but the other part's factor overflows where its maximum is larger.",
         "Either part may hold the larger score: take sp.Max of the two.",
         wrong=_merged(_of_a, _of_b, maximum=lambda m_a, m_b: m_b),
         also=(

@@ -9,24 +9,23 @@ SENTENCES = {
         "Bring both to the unit exp(m) first: by which factor does l_a change?",
     ),
     "acc not rescaled": (
-        "l is rescaled and acc is not: acc is a sum of the same exponentials, each times a value.",
-        "acc takes the same two factors as l.",
+        "acc is not rescaled: like l it is a sum of exponentials, each times a value.",
+        "acc takes the factors exp(m_a − m) and exp(m_b − m), as l does.",
     ),
     "l not rescaled": (
-        "acc is rescaled and l is not: their quotient is then not a mean of values.",
-        "l takes the same two factors as acc.",
+        "l is not rescaled: like acc it is a sum of exponentials.",
+        "l takes the factors exp(m_a − m) and exp(m_b − m), as acc does.",
     ),
     "l and acc of one part not rescaled": (
-        "l and acc of one part are added as they are, and the other part's are rescaled. That fits only "
-        "where the first one has the larger maximum.",
+        "l and acc of one part are added as they are. That fits only where this part has the larger maximum.",
         "Either part may have the smaller maximum: exp(m_a − m) belongs to a, exp(m_b − m) to b.",
     ),
     "l of one part not rescaled": (
-        "The l of one part is added as it is, without its factor, which acc has.",
+        "The l of one part is added as it is, without its factor.",
         "exp(m_a − m) belongs to l_a and acc_a, exp(m_b − m) to l_b and acc_b.",
     ),
     "acc of one part not rescaled": (
-        "The acc of one part is added as it is, without its factor, which l has.",
+        "The acc of one part is added as it is, without its factor.",
         "exp(m_a − m) belongs to l_a and acc_a, exp(m_b − m) to l_b and acc_b.",
     ),
     "in one part's unit": (

@@ -66,8 +66,8 @@ def kernel_mistakes(causal: bool) -> dict[str, Mistake]:
             launcher=faulty_forward("sum along the queries", causal),
         ),
         "the first tile again and again": Mistake(
-            "Every step reads the first tile of K and V, and later keys are never seen. With a single "
-            "tile of keys the answer is right.",
+            "Every step reads the first tile of K and V, and later keys are never seen. With a single tile "
+            "of keys that makes no difference.",
             "The keys of a step begin where the step does: do both addresses, and both masks, contain that?",
             launcher=faulty_forward("first tile again", causal),
         ),

@@ -46,8 +46,8 @@ MISTAKES = {
         **formula("no delta"),
     ),
     "delta so far": Mistake(
-        "Each tile's dS was made with the delta of the tiles seen so far. It is complete only after the last "
-        "one; with a single tile of keys the result is right.",
+        "Each tile's dS was made with the delta of the tiles seen so far. It is complete only after the "
+        "last one; with a single tile of keys the two agree.",
         "delta is one number per query, so it can move out of the sum over the keys. What remains inside?",
         **formula("delta so far"),
     ),

@@ -42,18 +42,18 @@ MISTAKES = {
         **formula("always a mask", also=(("always a mask", "as asked backward"),)),
     ),
     "the mask is forgotten on the way back": Mistake(
-        "The backward pass computes the gradients without the mask, though o is masked.",
+        "The backward pass computes the gradients without the mask, also where causal is True.",
         "The backward pass has to know what the forward pass did: is `causal` kept on ctx, and used to "
         "choose?",
         **formula("no mask backward", also=(("no mask backward", "guarded"),)),
     ),
     "the mask is forgotten in dQ": Mistake(
-        "dQ is computed without the mask, though o is masked.",
+        "dQ is computed without the mask, also where causal is True.",
         "The backward pass chooses two launchers. Look at the one for dQ.",
         **formula("no mask in dq", also=(("no mask in dq", "guarded"),)),
     ),
     "the mask is forgotten in dK and dV": Mistake(
-        "dK and dV are computed without the mask, though o is masked.",
+        "dK and dV are computed without the mask, also where causal is True.",
         "The backward pass chooses two launchers. Look at the one for dK and dV.",
         **formula("no mask in dkv", also=(("no mask in dkv", "guarded"),)),
     ),
@@ -126,7 +126,7 @@ MISTAKES = {
         **formula("k and v exchanged"),
     ),
     "o and do exchanged": Mistake(
-        "In the backward pass do is in o's place, and o in do's. delta, their product, stays the same.",
+        "In the backward pass do is in o's place, and o in do's. delta, made of both, does not show it.",
         "A launcher takes q, k, v, o, do, lse, alpha, in this order: in which order does each one get them?",
         **formula("o and do exchanged"),
     ),
@@ -154,8 +154,8 @@ MISTAKES = {
         **formula(KEPT_TOGETHER[0], also=KEPT_TOGETHER[1:]),
     ),
     "nothing to differentiate": Mistake(
-        "o is right but attached to no graph: it does not require a gradient though q, k and v do; the "
-        "gradients shown here as NaN do not exist.",
+        "o is attached to no graph: it does not require a gradient though q, k and v do; the gradients "
+        "shown here as NaN do not exist.",
         "Gradients need `apply` (not `forward`) of the autograd.Function, with q, k and v themselves, "
         "not detached and not under no_grad.",
         **formula("no graph"),

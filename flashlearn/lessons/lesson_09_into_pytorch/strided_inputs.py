@@ -116,8 +116,7 @@ MISTAKES = {
         **formula("alpha twice"),
     ),
     "o's layout": Mistake(
-        "The numbers of o are right but in the wrong places: o has another layout than the one it is "
-        "written in.",
+        "The numbers of o are in the wrong places: o has another layout than the one it is written in.",
         "`empty_like` keeps the order of q's dimensions in memory, an allocation by shape does not. Which "
         "strides does the kernel get for o?",
         **formula("o like q"),

@@ -65,8 +65,8 @@ MISTAKES = {
         **formula("targets not shifted"),
     ),
     "gradients pile up": Mistake(
-        "The first losses are right, and from then on every step's gradient is added to those of all "
-        "steps before: backward() adds to .grad, it does not replace it.",
+        "Every step's gradient is added to those of all steps before: backward() adds to .grad, it does "
+        "not replace it.",
         "Which call resets .grad, and does it come between two calls of backward()?",
         **formula("gradients pile up"),
     ),

@@ -16,8 +16,8 @@ STORE_DK = "tl.store(dk_ptr + key_tile, dk, mask"
 
 MISTAKES = {
     "alpha is missing from dK": Mistake(
-        "The numbers are those of the patient as it came: dQ and dV are right, and dK is 1/alpha times too "
-        "large, every element of it.",
+        "The patient's mistake is still there: every element of dK is 1/alpha times as large as it should "
+        "be.",
         "dQ comes from the same dS. Which lines are dK's alone, and which factor does dQ have that dK lacks?",
         launcher=sick("clinic_1"),
     ),
@@ -29,7 +29,7 @@ MISTAKES = {
     ),
     "1/√D for alpha": wrong_cure(
         "clinic_1",
-        "dK is multiplied by 1/√D, whatever alpha is: right only where alpha is 1/√D.",
+        "dK is multiplied by 1/√D, whatever alpha is.",
         "alpha is an argument and may be any number: use it as it is.",
         (STORE_DK, "tl.store(dk_ptr + key_tile, D**-0.5 * dk, mask"),
     ),
@@ -41,14 +41,13 @@ MISTAKES = {
     ),
     "alpha put into dS": wrong_cure(
         "clinic_1",
-        "dK is right now, and dQ is wrong instead: it was right before, and now it carries alpha "
-        "twice. dS is shared by both.",
+        "dS is shared by dQ and dK: with alpha in it dQ, which had alpha before, carries it twice.",
         "Fix a line that belongs to dK alone.",
         (DS, "ds = alpha * p * (dp - delta_i[:, None])"),
     ),
     "alpha on dV as well": wrong_cure(
         "clinic_1",
-        "dK is right, but dV, which was right, now carries alpha as well. O = P V has no alpha of its own.",
+        "dV carries alpha now, which the patient's dV did not. O = P V has no alpha of its own.",
         "Which of the two sums does the factor belong to?",
         (STORE_DK, "tl.store(dk_ptr + key_tile, alpha * dk, mask"),
         ("tl.store(dv_ptr + key_tile, dv,", "tl.store(dv_ptr + key_tile, alpha * dv,"),

@@ -60,8 +60,7 @@ MISTAKES = {
     ),
     "added after every tile": wrong_cure(
         "clinic_2",
-        "dK's first tiles count again and again, as if a running sum were added to memory after every "
-        "tile; with one tile per program it would be right.",
+        "dK's first tiles count again and again, as if a running sum were added to memory after every tile.",
         "Add once, after the loop.",
         (LOAD_DK, ""),
         (f"    {ADD_DK}\n", ""),

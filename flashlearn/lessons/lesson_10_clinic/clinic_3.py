@@ -18,8 +18,8 @@ SCAN = "for start in range(0, S_q, BLOCK):"
 
 MISTAKES = {
     "several programs add the same tile": Mistake(
-        "The numbers are those of the patient as it came: dK and dV are four times too large, in every "
-        "element and every time.",
+        "The patient's mistake is still there: dK and dV are four times too large, in every element and "
+        "every time.",
         "A constant factor that is a number of programs: watch two programs of one block of keys. Which "
         "queries does each of them scan?",
         launcher=sick("clinic_3"),
@@ -34,8 +34,8 @@ MISTAKES = {
     ),
     "each program scans one tile only": wrong_cure(
         "clinic_3",
-        "Each program scans a single tile, so that everything beyond the fourth is left out. Up to S_q = 64 "
-        "it is right.",
+        "Each program scans a single tile, so that everything beyond the fourth is left out, from query 64 "
+        "on.",
         "How many tiles are there for PARTS programs when S_q is 100?",
         (SCAN, "for start in range(part * BLOCK, min(S_q, (part + 1) * BLOCK), BLOCK):"),
     ),
@@ -80,15 +80,15 @@ MISTAKES = {
     ),
     "divided in dV alone": wrong_cure(
         "clinic_3",
-        "dV is right, as it is if it is divided by the number of programs, and dK is still four times too "
-        "large. Dividing treats the symptom: every program would still do the work of all.",
+        "dK is still four times too large, and dV is not: as if dV were divided by the number of programs. "
+        "Dividing treats the symptom: every program would still do the work of all.",
         "Let each program scan only its share of the tiles.",
         ("tl.atomic_add(dv_ptr + key_tile, dv,", "tl.atomic_add(dv_ptr + key_tile, dv / PARTS,"),
     ),
     "divided in dK alone": wrong_cure(
         "clinic_3",
-        "dK is right, as it is if it is divided by the number of programs, and dV is still four times too "
-        "large. Dividing treats the symptom: every program would still do the work of all.",
+        "dV is still four times too large, and dK is not: as if dK were divided by the number of programs. "
+        "Dividing treats the symptom: every program would still do the work of all.",
         "Let each program scan only its share of the tiles.",
         (
             "tl.atomic_add(dk_ptr + key_tile, alpha * dk,",

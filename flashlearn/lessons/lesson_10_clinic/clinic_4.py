@@ -22,15 +22,15 @@ MISTAKES = {
     ),
     "only dS is masked": wrong_cure(
         "clinic_4",
-        "dK is right. dV still counts the last query too often: it is made of P, not of dS.",
+        "dV still counts the last query too often: it is made of P, not of dS.",
         "Both sums use P, and both need it to be 0 there.",
         (P_4, "p = tl.exp(s - lse_i[:, None])"),
         (DS, "ds = tl.where((rows < S_q)[:, None], p * (dp - delta_i[:, None]), 0.0)"),
     ),
     "only dO is masked": wrong_cure(
         "clinic_4",
-        "dV is right, since P is multiplied by a dO of zeros. dK is not: with dO = 0, dS = P ∘ (0 − delta), "
-        "and delta of the last query is still there.",
+        "dK still counts the last query too often: with dO = 0, dS = P ∘ (0 − delta), and delta of the "
+        "last query is still there.",
         "P must be zero in a row that belongs to no query.",
         (P_4, "p = tl.exp(s - lse_i[:, None])"),
         (
@@ -40,8 +40,8 @@ MISTAKES = {
     ),
     "only Q is masked": wrong_cure(
         "clinic_4",
-        "In the rows without a query Q is 0, so they add nothing to dK, which is right. dV is not: there "
-        "P = exp(0 − LSE), and it meets the dO of the last query.",
+        "dV still has a share of the rows without a query: Q is 0 there, so that P = exp(0 − LSE), and it "
+        "meets the dO of the last query.",
         "P must be zero in a row that belongs to no query.",
         (P_4, "p = tl.exp(s - lse_i[:, None])"),
         (
@@ -72,7 +72,7 @@ MISTAKES = {
     ),
     "rows compared with the number of keys": wrong_cure(
         "clinic_4",
-        "The rows are masked, but by S_k, the number of keys: it is right only where both lengths agree.",
+        "The rows are masked, but by S_k, the number of keys. The two agree only where both lengths do.",
         "A row belongs to a query. How many queries are there?",
         (P_4, "p = tl.where((rows < S_k)[:, None], tl.exp(s - lse_i[:, None]), 0.0)"),
     ),

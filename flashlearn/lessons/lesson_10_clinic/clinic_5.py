@@ -24,8 +24,8 @@ MAX_S = "        m_new = tl.maximum(m_i, tl.max(s, axis=1))\n"
 
 MISTAKES = {
     "mask applied after l is summed": Mistake(
-        "The numbers are those of the patient as it came: O is too small and LSE too large for the queries "
-        "that see little. The last query sees every key: where S_k is a multiple of 16, it is right.",
+        "The patient's mistake is still there: O is too small and LSE too large for the queries that see "
+        "little.",
         "O · exp(LSE) is acc · exp(m), and it is right. So what is wrong is what O is divided by.",
         launcher=sick("clinic_5"),
     ),
@@ -37,15 +37,14 @@ MISTAKES = {
     ),
     "only l is masked": wrong_cure(
         "clinic_5",
-        "LSE is right now, and O is not: the hidden keys are gone from l, but their P is still multiplied by "
-        "V.",
+        "The hidden keys are gone from l, but their P is still multiplied by V.",
         "Both sums need the same P, masked for both.",
         (SUM_L, "        l_i = l_i * rescale + tl.sum(tl.where(seen, p, 0.0), axis=1)\n"),
         (MASK_P, ""),
     ),
     "one key too few in l": wrong_cure(
         "clinic_5",
-        "The numerator of O is right, and l lacks a key: the last one that the query may see.",
+        "l lacks a key that the numerator of O has: the last one that the query may see.",
         "Both sums need the same P. What tells the mask of one from that of the other?",
         (
             SUM_L,

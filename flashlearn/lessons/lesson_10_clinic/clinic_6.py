@@ -29,8 +29,7 @@ def _with_constant(ln2: float) -> Callable[..., tuple[Tensor, Tensor]]:
 
 MISTAKES = {
     "LSE in base 2": Mistake(
-        "The numbers are those of the patient as it came: O is right to the last digit, and LSE is 1.4427 "
-        "times too large, everywhere.",
+        "The patient's mistake is still there: LSE is 1.4427 times as large as it should be, everywhere.",
         "1.4427 is log2 e. In which unit do m and l count here, and in which does the backward pass read "
         "LSE?",
         launcher=sick("clinic_6"),

@@ -16,8 +16,8 @@ DS_7 = "ds = p * dp"
 
 MISTAKES = {
     "delta forgotten": Mistake(
-        "The numbers are those of the patient as it came: dQ is wrong in every row, by far more than "
-        "rounding. The rows of its dS do not sum to zero.",
+        "The patient's mistake is still there: dQ is wrong by far more than rounding. The rows of its dS "
+        "do not sum to zero.",
         "Compare line by line with the twin: s, p and dp first, then ds.",
         launcher=sick("clinic_7"),
     ),

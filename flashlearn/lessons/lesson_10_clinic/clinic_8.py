@@ -18,8 +18,8 @@ SUM_8 = "acc = (acc * rescale[:, None] + pv).to(acc.dtype)"
 
 MISTAKES = {
     "the accumulator is in half precision": Mistake(
-        "O is still infinite in fp16 where V is large, and right in fp32 and bf16: a sum that is not yet "
-        "divided by l is held in V's dtype, or converted to it.",
+        "O is still infinite in fp16 where V is large: a sum that is not yet divided by l is held in V's "
+        "dtype, or converted to it.",
         "Compare the sum with the largest number of fp16, 65504. Its quotient by l would fit: in which "
         "lines does the sum have the dtype of V?",
         launcher=sick("clinic_8"),
@@ -27,13 +27,13 @@ MISTAKES = {
     "the accumulator is in bf16": wrong_cure(
         "clinic_8",
         "With the range of bf16 nothing overflows any more, but it has 8 bits of precision: the sum loses "
-        "the low digits of what each tile adds. Now fp32 inputs suffer as well.",
+        "the low digits of what each tile adds. Inputs in fp32 suffer as well.",
         "An accumulator needs range and precision.",
         (ACC_8, "acc = tl.zeros((BLOCK, D), tl.bfloat16)"),
     ),
     "the accumulator is always in fp16": wrong_cure(
         "clinic_8",
-        "The sum is in fp16 for all inputs now, also for those in fp32 and bf16, which were right before.",
+        "The sum is in fp16 for all inputs now, also for those in fp32 and bf16.",
         "An accumulator needs range and precision: which dtype has both?",
         (ACC_8, "acc = tl.zeros((BLOCK, D), tl.float16)"),
     ),

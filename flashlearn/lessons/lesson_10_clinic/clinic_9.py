@@ -13,9 +13,8 @@ SUM_9 = "acc = acc + pv"
 
 MISTAKES = {
     "acc is not rescaled": Mistake(
-        "The numbers are those of the patient as it came: LSE is right, O is not. With one tile of keys O is "
-        "right as well.",
-        "LSE is right, so s, m, rescale, p and l are. O = acc / l: what is left?",
+        "The patient's mistake is still there: O is wrong as soon as there is more than one tile of keys.",
+        "LSE is made of m and l, and O = acc / l. What happens to l in a step that does not happen to acc?",
         launcher=sick("clinic_9"),
     ),
     "the new product is rescaled": wrong_cure(
@@ -35,8 +34,8 @@ MISTAKES = {
     ),
     "divided by rescale": wrong_cure(
         "clinic_9",
-        "The old sum is divided by the factor that it should be multiplied by. Before the first tile "
-        "the factor is exp(−∞) = 0, and 0/0 is NaN.",
+        "The old sum is divided by the factor that it should be multiplied by. In the first tile the "
+        "factor is exp(−∞) = 0, and acc is 0 as well: 0/0 is NaN.",
         "exp(m_old − m_new) is at most 1: when the maximum grows, the old sum counts less.",
         (SUM_9, "acc = acc / rescale[:, None] + pv"),
     ),

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import torch
 from torch import Tensor
 
 from flashlearn.exercise import Mistake
@@ -24,6 +25,8 @@ from flashlearn.running.run_modes import PlainCall
 OVERFLOWS = 88.0
 """exp of more is infinite in fp32."""
 LARGEST_FP16 = 65504.0
+NOTICEABLE = 0.01
+"""An error of a score that shows in its exponential."""
 TENSORS = "What your function returned is not a suite: it contains tensors instead of trials."
 
 
@@ -166,7 +169,14 @@ GAPS = (
     ),
 )
 
-NAMES = {gap.name: Mistake(gap.sentence, gap.next_step) for gap in GAPS}
+CONDEMNED = Mistake(
+    "A right kernel is rejected: a trial asks for more digits than it gives.",
+    "Tone the values of such a trial down: a trial is fair if every careful kernel passes it.",
+)
+NAMES = {
+    **{gap.name: Mistake(gap.sentence, gap.next_step) for gap in GAPS},
+    "a right kernel is condemned": CONDEMNED,
+}
 
 
 def _whole(length: int) -> bool:
@@ -208,12 +218,13 @@ def verdict_on_suite(outcomes: Sequence[Any], answer: Answer) -> Finding:
     guilty = [d.guilty for d in DEFENDANTS]
     wrong = [o.case.sizes["number"] for o in outcomes if not all(check.ok for check in o.outputs)]
     survivors = [DEFENDANTS[i] for i in wrong if guilty[i]]
-    condemned = [DEFENDANTS[i].nature for i in wrong if not guilty[i]]
+    condemned = [DEFENDANTS[i] for i in wrong if not guilty[i]]
     if len(wrong) == len(guilty):  # no trial spares every mutant and kills every right kernel
         step = "Return a list of trials, each made by Trial(q, k, v, do, alpha) or by draw(…)."
         return Finding(Explained(TENSORS, step, ("launcher",)))
     sentences = [f"Your suite kills {sum(guilty) - len(survivors)} of {sum(guilty)} mutants."]
-    gaps = lacking(_trials(answer), {d.fault for d in survivors})
+    suite = _trials(answer)
+    gaps = lacking(suite, {d.fault for d in survivors})
     if gaps:
         sentences += [gap.sentence for gap in gaps]
     elif survivors:
@@ -222,14 +233,28 @@ def verdict_on_suite(outcomes: Sequence[Any], answer: Answer) -> Finding:
     steps = [gap.next_step for gap in gaps]
     names = [gap.name for gap in gaps] or ["explained"] * bool(survivors)
     if condemned:
-        sentences.append(f"It also rejects {_series(condemned)}.")
-        steps.append(
-            "Find the trial that asks for more digits than a right kernel gives: tone its values down."
-        )
+        sentences.append(f"It also rejects {_series([d.nature for d in condemned])}.")
+        sentences.append(_unfair(suite, [d.fault for d in condemned]))
+        steps.append(CONDEMNED.next_step)
         names.append("a right kernel is condemned")
     elif not gaps:
-        steps.append("Which trial would break what the first survivor takes for granted, and nothing else?")
+        steps.append("Which trial would break what the first survivor takes for granted?")
     return Finding(Explained(" ".join(sentences), " ".join(steps), tuple(names)))
+
+
+def _unfair(suite: Sequence[Trial], condemned: Sequence[str]) -> str:
+    """Which trials reject right kernels, and how exact their scores can be."""
+    unfair = [i for i, trial in enumerate(suite) if any(mutants.kills(trial, fault) for fault in condemned)]
+    if not unfair:
+        return ""
+    scores = {i: _scores(suite[i]) for i in unfair}
+    who = _series([f"trial {i} (scores up to {scores[i]:.1g})" for i in unfair])
+    sentence = f"Counted from 0, that is {who}."
+    largest = max(scores.values())
+    off = torch.finfo(torch.float32).eps / 2 * largest
+    if off < NOTICEABLE:
+        return sentence
+    return f"{sentence} Rounding a score of {largest:.1g} to fp32 changes it by up to {off:.1g}."
 
 
 def _trials(answer: Answer) -> list[Trial]:

@@ -80,8 +80,8 @@ MISTAKES = {
         **with_faults(column_maximum, "last block"),
     ),
     "head and batch exchanged": Mistake(
-        "The result of batch entry b and head h is that of batch entry h and head b where these exist, right "
-        "where both are equal, and else 0.",
+        "The result of batch entry b and head h is that of batch entry h and head b where these exist, and "
+        "else 0.",
         "A descriptor takes its coordinates in the order of the tensor's dimensions.",
         **with_faults(column_maximum, "head first"),
     ),

@@ -32,8 +32,8 @@ MISTAKES = {
         wrong=_lightest_first,
     ),
     "one head after the other": Mistake(
-        "The order is right within a head, and the heads follow each other: the last head's heavy blocks "
-        "begin after all blocks of the other heads have begun.",
+        "Within a head the heaviest block comes first, but the heads follow each other: the last head's "
+        "heavy blocks begin after all blocks of the other heads have begun.",
         "First the heaviest block of every head, then the next of every head.",
         wrong=_head_after_head,
     ),
@@ -43,8 +43,7 @@ MISTAKES = {
         wrong=_one_beyond,
     ),
     "the heads are reversed as well": Mistake(
-        "The blocks are in the right order, and the heads in the reverse one, as if all programs were "
-        "counted from the end.",
+        "The heads are in the reverse order, as if all programs were counted from the end.",
         "Only the block should be counted from the end. Which head does program 0 take?",
         wrong=_counted_from_the_end,
     ),

@@ -41,8 +41,8 @@ formula = faulty_formula(grouped.faulty_forward)
 
 MISTAKES = {
     "alpha folded into the maximum": Mistake(
-        "For alpha < 0 the largest q · k gives the smallest score, and the exponentials are taken "
-        "relative to it: right while the scores lie within some 88 of each other, then ∞/∞.",
+        "For alpha < 0 the largest q · k gives the smallest score, and the exponentials are taken relative "
+        "to it: once the scores lie some 88 apart, that is ∞/∞.",
         "alpha x = |alpha| (−x): give the sign to Q, which costs nothing, and fold |alpha|.",
         **formula("maximum before alpha"),
     ),

@@ -62,7 +62,7 @@ MISTAKES = {
     ),
     "four bytes for every dtype": kernel.mistake(
         "four bytes each",
-        "The count is right for fp32, and twice what comes for a dtype of two bytes.",
+        "The count is twice what comes for a dtype of two bytes.",
         "The descriptor knows how many bytes its block has, in every dtype.",
     ),
     "the barrier is not initialised": kernel.mistake(
@@ -86,7 +86,7 @@ MISTAKES = {
         "Which call waits until at most a given number of groups is left?",
     ),
     "row and column exchanged": Mistake(
-        "Every tile is that of the corner (column, row): right where both are equal.",
+        "Every tile is that of the corner (column, row).",
         "A descriptor takes its coordinates in the order of the tensor's dimensions.",
         **formula("corner exchanged"),
     ),

@@ -39,7 +39,7 @@ MISTAKES = {
     ),
     "x is not scaled": Mistake(
         "The values are x itself in e4m3: what is beyond 448 is cut off, and what is far below 1 loses its "
-        "bits. The scales are right, and unused.",
+        "bits. The scales are not used.",
         "What comes between x and the cast?",
         **formula("not scaled"),
     ),

@@ -109,8 +109,8 @@ MISTAKES = {
         **formula("top-left"),
     ),
     "the place instead of the distance": Mistake(
-        "Slope times j was added instead of slope times the distance taken off. O and the gradients are the "
-        "same, since the softmax does not see what all scores of a row have in common; LSE does.",
+        "Slope times j was added instead of slope times the distance taken off. The softmax does not see "
+        "what all scores of a row have in common; LSE does.",
         "By what do the two biases differ in one row?",
         **formula("places"),
     ),

@@ -48,8 +48,8 @@ MISTAKES = {
         **formula("positions turned"),
     ),
     "another mask for the gradients": Mistake(
-        "O is right, and the gradients are those of another mask: the backward pass does not drop what the "
-        "forward pass dropped.",
+        "The gradients are those of another mask: the backward pass does not drop what the forward pass "
+        "dropped.",
         "Print the seed and the number of weight (0, 0, 0, 1) in both passes: are both pairs equal?",
         **formula("another seed", also=("backward positions turned",)),
     ),
@@ -112,7 +112,7 @@ MISTAKES = {
         **formula("dV not masked", also=(("dV not masked", "dV not scaled"),)),
     ),
     "no dropout in the backward pass": Mistake(
-        "O has gaps, and the gradients are those of attention without any: dV is made of P, and dP is dO Vᵀ.",
+        "The gradients are those of attention without gaps: dV is made of P, and dP is dO Vᵀ.",
         "O = W V with W = P ∘ M / (1 − p): which two products of the backward pass have W in them, or come "
         "from it?",
         **formula("dP not masked", "dP not scaled", "dV not masked", "dV not scaled"),

@@ -36,8 +36,8 @@ MISTAKES = {
         **formula("sink not in m"),
     ),
     "the sink is not in LSE": Mistake(
-        "O is right, and LSE is that of the scores alone. The backward pass takes P = exp(S − LSE), whose "
-        "rows now sum to 1, too much by the sink's share.",
+        "LSE is that of the scores alone. The backward pass takes P = exp(S − LSE), whose rows now sum to "
+        "1, too much by the sink's share.",
         "P is exp(S − LSE): which LSE makes it what V met in the forward pass?",
         **formula("sink not in LSE"),
     ),
@@ -74,7 +74,7 @@ MISTAKES = {
         **formula("no sink", also=(("no sink", OWN),)),
     ),
     "dlogits has the wrong sign": Mistake(
-        "The gradient of the logits has the right magnitude but the opposite sign.",
+        "The gradient of the logits has the opposite sign.",
         "The sink has no value, so dP is 0 for it: what is left of P ∘ (dP − delta)?",
         **formula("sign of dlogits"),
     ),

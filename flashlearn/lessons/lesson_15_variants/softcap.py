@@ -114,7 +114,7 @@ formula = faulty_formula(faulty_cap)
 MISTAKES = {
     "the cap's derivative is forgotten": Mistake(
         "dQ and dK are those of a score that is not capped: dS was not multiplied by the derivative of the "
-        "cap. dV is right, since it does not pass through the score.",
+        "cap.",
         "s = f(x), and dQ and dK belong to x. By what does the chain rule multiply dS?",
         **formula("no derivative"),
     ),

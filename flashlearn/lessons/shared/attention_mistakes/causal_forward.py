@@ -105,8 +105,8 @@ def causal_forward(formula: FaultyFormula) -> dict[str, Mistake]:
             **formula("lse of empty rows is 0"),
         ),
         "rows that see nothing are NaN": Mistake(
-            "NaN appears where a query sees no key. Its maximum is −inf, and −inf − (−inf) in an exponent "
-            "is NaN. With a guard there, the sum of such a row is 0, and 0/0 is NaN as well.",
+            "NaN appears where a query sees no key. Its maximum is −inf, and without a guard −inf − (−inf) "
+            "in an exponent is NaN, and so is 0/0 in the division at the end.",
             "Go through what such a row meets: both exponents, that of P and that of the rescaling, and the "
             "division. Which of them is without a guard?",
             independent=True,
@@ -126,8 +126,8 @@ def causal_forward(formula: FaultyFormula) -> dict[str, Mistake]:
             ),
         ),
         "S_k − S_q with the wrong sign": Mistake(
-            "The diagonal is shifted the wrong way: the mask is j ≤ i + S_q − S_k. It is right only for S_q "
-            "= S_k.",
+            "The diagonal is shifted the wrong way: the mask is j ≤ i + S_q − S_k. The two agree only for "
+            "S_q = S_k.",
             "The last query sees the last key: for i = S_q − 1 the mask must let j = S_k − 1 through.",
             **formula(
                 "offset negated",

@@ -12,8 +12,8 @@ def causal_only(formula: FaultyFormula, keys: bool) -> dict[str, Mistake]:
     either = for_dkv if keys else for_dq
     return {
         "S_k − S_q with the wrong sign": Mistake(
-            "The diagonal is shifted the wrong way: the mask is j ≤ i + S_q − S_k. It is right only for S_q "
-            "= S_k.",
+            "The diagonal is shifted the wrong way: the mask is j ≤ i + S_q − S_k. The two agree only for "
+            "S_q = S_k.",
             "The last query sees the last key: for i = S_q − 1 the mask must let j = S_k − 1 through.",
             **formula(
                 "offset negated",

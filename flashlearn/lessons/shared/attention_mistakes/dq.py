@@ -23,13 +23,13 @@ def dq(formula: FaultyFormula) -> dict[str, Mistake]:
         ),
         "alpha in every step": Mistake(
             "dQ is multiplied by alpha in every step of the loop: the first tile's share carries alpha as "
-            "often as there are tiles. With a single tile of keys it is right.",
+            "often as there are tiles. With a single tile of keys that makes no difference.",
             "What must happen once belongs after the loop, or outside every sum that is carried on.",
             **formula("alpha in every step"),
         ),
         "delta of one tile": Mistake(
-            "delta is the sum over the keys of one tile: Σ_j P_ij dP_ij needs the whole row, so the "
-            "result is right only where all keys fit into one tile.",
+            "delta is the sum over the keys of one tile: Σ_j P_ij dP_ij needs the whole row. The two agree "
+            "only where all keys fit into one tile.",
             "Take delta from O and dO, before the loop: the sum over D is complete at once.",
             **formula("delta of one tile"),
         ),

@@ -11,8 +11,8 @@ def forward(formula: FaultyFormula) -> dict[str, Mistake]:
     return {
         **common(formula),
         "padded keys are not masked": Mistake(
-            "Keys beyond S_k take part with the score 0: each adds exp(0 − m) to l. O is too small and "
-            "LSE too large where the last tile is not full.",
+            "Keys beyond S_k take part with the score 0 where the last tile is not full: each adds exp(0 − "
+            "m) to l.",
             "A filler of 0 is right for the load and wrong for a score. Which score must a key from S_k "
             "on have, before the maximum is taken?",
             **formula("padded keys"),
@@ -53,8 +53,8 @@ def common(formula: FaultyFormula) -> dict[str, Mistake]:
             **formula("alpha without its sign"),
         ),
         "acc not rescaled": Mistake(
-            "The numerator of O keeps the weights of the old maximum when a later tile raises it, and the "
-            "sum l does not. Rows whose maximum lies in the first tile are right.",
+            "The numerator of O keeps the weights of the old maximum when a later tile raises it: it is "
+            "not rescaled, or not by the right factor.",
             "Both are sums of the same exponentials: when the maximum moves, both change by the factor "
             "exp(m_old − m_new). Do they, and is the factor right?",
             **formula("acc not rescaled"),
@@ -67,8 +67,8 @@ def common(formula: FaultyFormula) -> dict[str, Mistake]:
             **formula("product rescaled too"),
         ),
         "l not rescaled": Mistake(
-            "The sum l keeps the old maximum's exponentials when a later tile raises it, and the "
-            "numerator of O does not, so O is too small and LSE too large.",
+            "The sum l keeps the old maximum's exponentials when a later tile raises it: it is not "
+            "rescaled, or not by the right factor.",
             "Both are sums of the same exponentials: when the maximum moves, both change by the factor "
             "exp(m_old − m_new). Do they, and is the factor right?",
             **formula("l not rescaled"),
@@ -83,7 +83,7 @@ def common(formula: FaultyFormula) -> dict[str, Mistake]:
         ),
         "the maximum is not subtracted": Mistake(
             "Large scores give NaN, as they do if no maximum is subtracted, or not the row's own: exp(89) "
-            "is infinite in fp32, and ∞/∞ is NaN. With scores of ordinary size the result is right.",
+            "is infinite in fp32, and ∞/∞ is NaN.",
             "What is subtracted in the exponent, and is it the largest score so far?",
             **formula("no maximum"),
         ),
@@ -202,8 +202,8 @@ def common(formula: FaultyFormula) -> dict[str, Mistake]:
             **formula("rescale inverted"),
         ),
         "the maximum of one tile": Mistake(
-            "The new maximum is that of the tile alone, not of all tiles so far. The result stays right "
-            "in exact arithmetic, but where a tile lies far below an earlier one the rescaling overflows.",
+            "The new maximum is that of the tile alone, not of all tiles so far. In exact arithmetic that "
+            "would do, but where a tile lies far below an earlier one the rescaling overflows.",
             "The maximum so far never falls: it is the larger of the old one and the tile's.",
             **formula("maximum of the tile alone"),
         ),

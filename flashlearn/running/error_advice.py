@@ -61,8 +61,8 @@ ADVICE = (
     ),
     (
         r"The size of tensor a .* must match the size of tensor b",
-        "The shapes of two tensors in this line do not match, counted from the last dimension{here}. Write "
-        "down the shape that each of them should have, and find where one gets another.",
+        "The shapes of two tensors in this line do not match, counted from the last dimension{here}.{vector} "
+        "Write down the shape that each of them should have, and find where one gets another.",
     ),
     (
         r"invalid for input of size",
@@ -239,6 +239,7 @@ def advice_sentence(error: BaseException, message: str, frame: FrameType | None,
     advice = advice.replace("{here}", _values_on_line(frame, line, _size)).replace(
         "{kinds}", _values_on_line(frame, line, _dtype)
     )
+    advice = advice.replace("{vector}", _vector_on_line(frame, line, message))
     if re.search(rf"'{OF_SYMPY}'|\b(?:not|of|got \() ?{OF_SYMPY}", message):
         # names of classes that nobody writes: they come after what is in words
         return f"{advice} Python's own words: {message.rstrip('.: ')}."
@@ -291,6 +292,24 @@ def _values_on_line(frame: FrameType | None, line: str, words_for: Callable[[Any
     if not values:
         return ""
     return f": here {', '.join(values[:-1])}{' and ' if len(values) > 1 else ''}{values[-1]}"
+
+
+def _vector_on_line(frame: FrameType | None, line: str, message: str) -> str:
+    """What becomes of a tensor with one number per row, where it meets a matrix in a line."""
+    names = dict.fromkeys(re.findall(r"\b[A-Za-z_]\w*\b", line)) if frame is not None else {}
+    values = {name: frame.f_locals.get(name) for name in names} if frame is not None else {}
+    tensors = {name: v for name, v in values.items() if isinstance(v, types_of("torch", "Tensor"))}
+    sizes = set(re.findall(r"tensor [ab] \((\d+)\)", message))
+    for name, vector in tensors.items():
+        rows = vector.shape[0] if vector.ndim == 1 else 0
+        if str(rows) in sizes and any(
+            t.ndim == 2 and t.shape[0] == rows != t.shape[1] for t in tensors.values()
+        ):
+            return (
+                f" {name} has one dimension, which is lined up with the last one of the other tensor. One "
+                f"number per row is a column, {name}[:, None]."
+            )
+    return ""
 
 
 def _size(value: Any) -> str:

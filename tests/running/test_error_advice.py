@@ -59,6 +59,11 @@ def method_not_called(x, w, dy):
     return dy @ w.t, dy
 
 
+def one_number_per_row(x, w, dy):
+    largest = dy.sum(1)
+    return dy - largest, x
+
+
 def misspelt_method(x, w, dy):
     return dy.matmull(w), dy
 
@@ -93,6 +98,7 @@ def dimension_left_out(x, w, dy):
         (capital_letter, "name 'W' is not defined", "Did you mean w?"),
         (import_forgotten, "name 'maths' is not defined", "Is it misspelled"),
         (two_shapes_meet, "must match the size", "here dy is [4, 3] and scale is [77]"),
+        (one_number_per_row, "must match the size", "a column, largest[:, None]"),
         (number_in_quotes, "TypeError", "Is a number written in quotes?"),
         (other_dtype, "same dtype", "here half is float16, w is float32"),
         (method_not_called, "unsupported operand", "are its parentheses missing?"),

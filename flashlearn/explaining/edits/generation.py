@@ -44,7 +44,12 @@ from flashlearn.explaining.edits.names import (
     subscript_edits,
 )
 from flashlearn.explaining.edits.operators import operation_edits, unsigned_edit
-from flashlearn.explaining.edits.reductions import axis_edits, axis_numbers, reduction_edits
+from flashlearn.explaining.edits.reductions import (
+    axis_edits,
+    axis_numbers,
+    kept_dimension_edits,
+    reduction_edits,
+)
 from flashlearn.explaining.edits.repeated_slips import repeated_edits
 from flashlearn.explaining.edits.returned_forms import fixed_size_edits, returned_edits
 from flashlearn.explaining.edits.rounding import calls_triton
@@ -198,8 +203,7 @@ def _node_edits(
     elif isinstance(node, ast.Call):
         yield from call_edits(text, node, known, kernel)
         yield from axis_edits(text, node)
-        if kernel:
-            yield from reduction_edits(text, node, known)
+        yield from reduction_edits(text, node, known) if kernel else kept_dimension_edits(text, node)
         if kernel and name_of(node) in ("minimum", "maximum", "min", "max", "range"):
             yield from missing_offset_edits(text, node, known)
     elif isinstance(node, ast.Subscript):

@@ -14,6 +14,9 @@ NEUTRAL = {"min": 'float("inf")', "max": 'float("-inf")', "sum": "0.0"}
 
 REDUCTIONS = ("sum", "max", "min", "argmax", "argmin", "mean", "amax", "amin", "logsumexp", "softmax")
 REDUCTIONS += ("log_softmax", "cumsum", "norm")
+KEEPING = ("sum", "mean", "amax", "amin", "logsumexp")
+"""Those of torch that give a tensor, with or without the axis."""
+
 OTHER_AXES = {
     "0": ("1", "-1", "2"),
     "1": ("0", "-1", "2"),
@@ -47,6 +50,11 @@ DISCARDED_RESULT = edit_kind(
 REDUCTION_AXIS = edit_kind(
     "reduction axis",
     question="Which index should this remove, and along which axis does it run?",
+)
+KEPT_DIMENSION = edit_kind(
+    "kept dimension",
+    question="Which shape has the result of this reduction, and which one must it have where it is used?",
+    in_gluon=False,
 )
 OVERWRITING_GUARD = edit_kind(
     "overwriting guard",
@@ -89,6 +97,15 @@ def axis_numbers(part: ast.AST) -> set[ast.AST]:
     grid = [call for call in calls if name_of(call) in GRID]
     axes += [axis for call in grid for axis in (*call.args, *(k.value for k in call.keywords))]
     return {node for axis in axes for node in ast.walk(axis)}
+
+
+def kept_dimension_edits(text: SourceText, node: ast.Call) -> Iterator[Edit]:
+    """A torch reduction along an axis that keeps it, as an axis of size 1."""
+    named = {k.arg for k in node.keywords}
+    if name_of(node) in KEEPING and _axis_of(node) is not None and not named & {"keepdim", "keepdims", None}:
+        start, end = text.span(node)
+        call = text.raw[start : end - 1].decode().rstrip().removesuffix(",")
+        yield text.edit(KEPT_DIMENSION, node, f"{call}, keepdim=True)")
 
 
 def axis_edits(text: SourceText, node: ast.Call) -> Iterator[Edit]:

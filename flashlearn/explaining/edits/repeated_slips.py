@@ -25,6 +25,8 @@ def repeated_edits(text: SourceText, edits: Iterable[Edit]) -> Iterator[Edit]:
         similar.setdefault((edit.kind.name, edit.variant, _shape(edit)), []).append(edit)
         kind = edit.kind.repeats_as or edit.kind.name
         equal.setdefault((kind, _along_rows(edit.old), _along_rows(edit.new)), []).append(edit)
+        if added := _added(edit):
+            equal.setdefault((kind, added), []).append(edit)
     groups = [(group, SIMILAR_PLACES) for group in similar.values()]
     groups += [(group, EQUAL_PLACES) for group in equal.values()]
     seen: set[tuple] = set()
@@ -40,6 +42,12 @@ def repeated_edits(text: SourceText, edits: Iterable[Edit]) -> Iterator[Edit]:
 def _along_rows(written: str) -> str:
     """The text with every vector as a column: in the next tile it may run along the other axis."""
     return written.replace("[None, :]", "[:, None]")
+
+
+def _added(edit: Edit) -> str:
+    """The keyword argument that an edit adds to a call, and changes nothing else."""
+    before, after = edit.old.removesuffix(")"), edit.new.removesuffix(")")
+    return after.removeprefix(before) if before != edit.old and after.startswith(f"{before}, ") else ""
 
 
 def _shape(edit: Edit) -> str:

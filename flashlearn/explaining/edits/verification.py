@@ -65,7 +65,8 @@ class NumericTrial:
         self.exercise, self.answer, self.left = exercise, answer, float(SEARCH_WORK)
         self.watched = exercise.kind is not Kind.TORCH or any(map(_launches, outcomes))
         self.run_work = KERNEL_RUN_WORK if self.watched else TORCH_RUN_WORK
-        fit = [_comparable(o, forms) if self.watched or forms else _decidable(o) for o in outcomes]
+        asked = MISFITS if _only_dtypes(outcomes) else ("shape",)
+        fit = [_comparable(o, forms) if self.watched or forms else _decidable(o, asked) for o in outcomes]
         judged = exercise.judged.read is None and all(fit)
         self.wrong = sorted((o for o in outcomes if o.status is not Status.PASS and judged), key=cost)
         passing = [o for o in outcomes if o.status is Status.PASS and o.mode == "observed"]
@@ -253,14 +254,21 @@ def _launches(outcome: Outcome) -> bool:
     return outcome.observation is not None and bool(outcome.observation.launches)
 
 
-def _decidable(outcome: Outcome) -> bool:
-    """True for a case of a formula in torch that was judged, also by the shapes of its outputs, or crashed.
+def _only_dtypes(outcomes: Sequence[Outcome]) -> bool:
+    """True if wherever something is wrong it is an output's dtype."""
+    failing = [o for o in outcomes if o.status is not Status.PASS]
+    wrong = [c for o in failing for c in (o.outputs or (None,)) if c is None or not c.ok]
+    return all(c is not None and c.misfit is not None and c.misfit.what == "dtype" for c in wrong)
 
-    Of a wrong dtype no edit says more than the dtype that is asked for.
+
+def _decidable(outcome: Outcome, misfits: Sequence[str]) -> bool:
+    """True for a case of a formula in torch that was judged, also by these misfits, or crashed.
+
+    Where more is wrong than a dtype, no edit says more of it than the dtype that is asked for.
     """
     if outcome.status is Status.CRASHED:
         return True
-    if any(check.misfit is not None and check.misfit.what != "shape" for check in outcome.outputs):
+    if any(check.misfit is not None and check.misfit.what not in misfits for check in outcome.outputs):
         return False
     return outcome.status in (Status.PASS, Status.WRONG) and outcome.mode == "observed" and not outcome.fault
 

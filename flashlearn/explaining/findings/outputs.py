@@ -60,8 +60,9 @@ def _in_its_case(finding: Finding, first: Finding) -> str:
 
 
 def by_output(parts: Sequence[Finding]) -> str:
-    """The next steps of the findings, each after the name of its output."""
-    return labelled(*((str(part.facts.get("output") or ""), part.next_step) for part in parts))
+    """The next steps of the findings, each after the name of its output; first those that have none."""
+    steps = [(str(part.facts.get("output") or ""), part.next_step) for part in parts]
+    return labelled(*sorted(steps, key=lambda step: bool(step[0])))
 
 
 def _each_once(findings: Sequence[Finding]) -> list[Finding]:

@@ -94,7 +94,7 @@ class NotCompared(FindingKind):
 class Swapped(FindingKind):
     """Two outputs in each other's place; those in `transposed` are transposed as well.
 
-    With `wrong`, one of the two, that one is none of the right results: the other is in its place.
+    With `wrong`, one of the two, that one is not right even in the other's place.
     """
 
     name = "swapped"
@@ -112,7 +112,7 @@ class Swapped(FindingKind):
             turned = ", transposed" if self.transposed else ""
             return Wording(
                 f"There are two mistakes. (1) What you return as {self.wrong} is the right {found}{turned}. "
-                f"(2) What you return as {found} is neither of the two.",
+                f"(2) What you return as {found} is not the right {self.wrong}.",
                 f"(1) {order} (2) Compare your {self.wrong} with its formula, term by term.",
             )
         if not self.transposed:

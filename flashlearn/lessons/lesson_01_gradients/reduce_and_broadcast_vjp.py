@@ -27,6 +27,8 @@ def faulty_vjp(dY: sp.Matrix, faults: Faults = NONE) -> tuple[sp.Matrix, sp.Matr
         "mean of the column": -column_sums / M,
         "sum of the row": -row_sums,
         "divided by M": -row_sums / M,
+        "sum of the column": -column_sums,
+        "column by N": -column_sums / N,
         "added": row_sums / N,
         "own entry": -dY / N,
     }
@@ -62,6 +64,12 @@ MISTAKES = {
         "of a row.",
         "dY.rows or dY.cols: which of the two is the number of entries in a row?",
         **formula("divided by M"),
+    ),
+    "sum down the column": Mistake(
+        "You subtracted the sum of a column of dY, divided by N or not. The mean was taken along a row, so "
+        "what comes back is the sum along that row, divided by N.",
+        "Which index does the mean of X sum over? In dX_ij the correction sums dY over the same one.",
+        **formula("column by N", also=("sum of the column",)),
     ),
     "the mean is added": Mistake(
         "You added the row mean of dY. In the forward pass the row mean of X is subtracted, and the factor "

@@ -144,12 +144,9 @@ def _single_gradient(name: str, full: Tensor, answer: Answer, given: dict) -> st
         return f"{where} the call fails with {evidence.raised.kind}: {evidence.raised.sentence}"
     place = "qkv".index(name)
     found = evidence.outputs[place + 1].value
-    asked = (
-        f"If {name} is the {('first', 'second', 'third')[place]} argument after ctx, "
-        f"`ctx.needs_input_grad[{place}]` says whether it requires a gradient."
-    )
+    asked = f"What decides in your backward pass whether d{name} is computed and returned?"
     if found is None:
         return f"{where} d{name} is None, and {name} gets no gradient. {asked}"
     if not torch.allclose(found, full, rtol=1e-3, atol=1e-4):
-        return f"{where} d{name} differs from the one where all three do. {asked}"
+        return f"{where} d{name} differs from the one where all three do."
     return ""

@@ -18,7 +18,11 @@ RAW = frozenset({"rescaled by raw maxima", "rescaled by raw extremes"})
 """The sum so far times 2^(m_old − m_new) of raw products: with alpha's sign in them, or without it."""
 
 
-@tiled(RAW, one_side=True)
+ZEROS = "zeros in the maximum"
+"""Columns that do not count take part in the maximum with the score 0."""
+
+
+@tiled(RAW | {ZEROS}, one_side=True)
 def fold(x: Tensor, lengths: Tensor, alpha: float, faults: Faults = NONE, tile: Tile = (32, 32)) -> Tensor:
     """log Σ_j exp(alpha x_ij) over j < lengths[i] by powers of two, with faults by name."""
     wide = x if x.dtype == torch.float64 else x.float()
@@ -28,6 +32,8 @@ def fold(x: Tensor, lengths: Tensor, alpha: float, faults: Faults = NONE, tile: 
     hidden = -math.inf if alpha >= 0 else math.inf
     if faults & {"hidden before the scale", "0 · ∞"}:
         hidden = -math.inf
+    if ZEROS in faults:
+        return _zeros_in_maximum(wide.float(), seen, alpha, tile[1]).to(wide.dtype)  # it underflows
     raw = wide.masked_fill(~seen, hidden)
     c = (abs(alpha) if "|alpha|" in faults else alpha) * math.log2(math.e)
     c = alpha if "no log2 e" in faults else c
@@ -52,6 +58,16 @@ def fold(x: Tensor, lengths: Tensor, alpha: float, faults: Faults = NONE, tile: 
     else:
         lse = top * math.log(2) + total.log()
     return lse if wide.dtype == torch.float64 else lse.float()
+
+
+def _zeros_in_maximum(x: Tensor, seen: Tensor, alpha: float, block: int) -> Tensor:
+    """The result where the maximum is at least 0 in a row some of whose columns do not count."""
+    scaled = x * (alpha * math.log2(math.e))
+    top = scaled.masked_fill(~seen, -math.inf).amax(1)
+    short = ~seen.all(1) if x.shape[1] % block == 0 else torch.ones_like(seen[:, 0])
+    top = torch.where(short, top.clamp(min=0.0), top)
+    total = torch.where(seen, (scaled - top[:, None]).exp2(), 0.0).sum(1)
+    return torch.where(total == 0, -math.inf, top * math.log(2) + total.log())
 
 
 def _rescaled_by_raw_numbers(
@@ -127,6 +143,13 @@ MISTAKES = {
         "Both parts of LSE must be natural: in which base is your maximum, and in which is your logarithm "
         "of the sum?",
         **with_faults(fold, "in base 2", also=("maximum in base 2", "sum in base 2")),
+    ),
+    "zeros in the maximum": Mistake(
+        "The maximum is never below 0, as if columns that do not count took part in it with the score 0, or "
+        "as if it began there. Where all scores of a row lie far below 0, every power vanishes beside it.",
+        "What do columns that do not count hold when the maximum is taken, and with which number does it "
+        "begin?",
+        **with_faults(fold, ZEROS),
     ),
     "the sign of alpha is lost": Mistake(
         "Only the magnitude of alpha is used: for alpha < 0 the result is that of another row.",

@@ -22,6 +22,7 @@ Passes = tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]
 
 OWN = "the logits themselves in dlogits"
 IN_BASE_2 = "in base 2"
+FIRST_SUM = "exp(logit) beside the maximum logit"
 PER_TILE, LAST_BLOCK = "a sink in every tile", "the last block's share"
 
 
@@ -47,6 +48,8 @@ def sink_attention(
     weight = exp(sink - m)
     if "sink not in m" in faults:  # what fp32 makes of it, whatever precision the rest has
         weight = (sink - m).float().exp().to(s.dtype)
+    if FIRST_SUM in faults:
+        weight = weight * sink.float().exp().to(s.dtype)
     total = e.sum(-1, keepdim=True) + weight * _sinks_counted(s, causal, faults, tile)
     o = ((narrow(e) @ V) / torch.where(total == 0, 1.0, total)).to(q.dtype)
     lse = m + total.log()

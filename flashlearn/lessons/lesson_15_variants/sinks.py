@@ -13,6 +13,7 @@ from flashlearn.exercise import Case, Exercise, HowExplained, HowJudged, HowTime
 from flashlearn.lessons.lesson_15_variants import sink_formulas
 from flashlearn.lessons.lesson_15_variants.both_passes import both, work_of
 from flashlearn.lessons.lesson_15_variants.sink_formulas import (
+    FIRST_SUM,
     LAST_BLOCK,
     OWN,
     PER_TILE,
@@ -40,6 +41,12 @@ MISTAKES = {
         "1, too much by the sink's share.",
         "P is exp(S − LSE): which LSE makes it what V met in the forward pass?",
         **formula("sink not in LSE"),
+    ),
+    "the first sum is not relative to the maximum": Mistake(
+        "The sink's weight is multiplied by exp(logit): a row begins with the maximum m = logit and the sum "
+        "exp(logit), or does what comes to the same.",
+        "The sum counts exp(s − m). What is that for the sink, if m is its logit?",
+        **formula(FIRST_SUM),
     ),
     "a sink in every tile": Mistake(
         "The sink's weight is added once for every tile of keys. It belongs in a row's sum once.",

@@ -61,3 +61,20 @@ def test_different_mistakes_are_not_changed_together():
 def test_off_by_one_is_tried_of_integers_and_not_of_tensors():
     assert ("a + b", "(a + b - 1)") in made("def f(a, b):\n    return a + b\n")
     assert ("a + b", "(a + b - 1)") not in made("def f(a, b):\n    return torch.exp(a + b)\n")
+
+
+def test_a_reduction_may_keep_its_dimension():
+    text = "def f(p, dp):\n    return dp - (p * dp).sum(1)\n"
+    assert ("(p * dp).sum(1)", "(p * dp).sum(1, keepdim=True)") in made(text)
+    assert not any("keepdim" in new for _, new in made("def f(p):\n    return p.sum()\n"))
+
+
+def test_new_tensors_of_several_shapes_get_their_dtype_together():
+    text = (
+        "def f(q, m, d):\n"
+        "    a = torch.zeros(m, d, device=q.device)\n"
+        "    b = torch.zeros(m, 1, device=q.device)\n"
+        "    return a + b + q\n"
+    )
+    (edit,) = (e for e in edits_of(text) if e.kind.name == "dtype" and e.also)
+    assert edit.applied(text).count("dtype=q.dtype") == 2

@@ -1,7 +1,7 @@
 # label: wrong
 # title: matrices, delta without [:, None]
 # says: delta is subtracted from columns: without keepdim it broadcasts along the wrong axis.
-# names: crashed
+# names: crashed; one edit
 # base: right_einsum_logsumexp_delta_from_o
 
 # --- replace

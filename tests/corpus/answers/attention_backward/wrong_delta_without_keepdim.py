@@ -2,7 +2,7 @@
 # title: delta without keepdim
 # says: `.sum(dim=-1)` gives delta the shape [S_q], and dp − delta lines it up with the keys: an error for S_q
 #   ≠ S_k, and silently wrong for S_q = S_k. keepdim=True (or [:, None]).
-# names: crashed
+# names: crashed; one edit
 
 def attention_backward(
     q, k, v, do, alpha

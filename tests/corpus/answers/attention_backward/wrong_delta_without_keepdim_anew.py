@@ -2,7 +2,7 @@
 # title: delta without keepdim, anew
 # says: line delta = (p * dp).sum(-1): the sum has lost its axis, so it broadcasts along the keys (and crashes
 #   where S_q is not S_k)
-# names: crashed
+# names: crashed; one edit
 
 from torch import Tensor
 

@@ -1,7 +1,7 @@
 # label: wrong
 # title: ds in k order
 # says: line `delta`: keepdim forgotten, so delta is subtracted along the keys (or does not broadcast)
-# names: crashed; one edit
+# names: crashed
 
 from torch import Tensor
 from flashlearn.lessons.lesson_03_attention_backward.one_walk import dq

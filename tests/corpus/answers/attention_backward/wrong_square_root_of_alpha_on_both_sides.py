@@ -2,7 +2,7 @@
 # title: square root of alpha on both sides
 # says: The scale is split as alpha ** 0.5 on q and k: for a negative alpha, which the exercise allows, that
 #   is a complex number and the softmax fails. Multiply the scores by alpha itself.
-# names: crashed; one edit
+# names: crashed
 
 def attention_backward(
     q, k, v, do, alpha

@@ -107,7 +107,8 @@ def _of_those_that_ran(second: Finding, failing: list[Outcome]) -> str:
 
 def _fits_all(finding: Finding, result: CheckResult, failing: list[Outcome]) -> str:
     """That the explanation fits all the cases that it was tried on, and which ones these are."""
-    if any(isinstance(one.kind, NotCompared) for one in (finding, *finding.parts)):
+    forms = [one.kind for one in (finding, *finding.parts) if isinstance(one.kind, NotCompared)]
+    if any(form.rule != "transposed" for form in forms):
         return OPEN if len(failing) > 1 else ""  # it is about the case that it names
     if _only_seen(finding):
         seen = some_of(finding.of, max(len(failing), finding.of), "failing case")

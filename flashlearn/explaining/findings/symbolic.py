@@ -138,7 +138,7 @@ class ArgumentsExchanged(FindingKind):
         """Which two."""
         a, b = self.arguments
         return Wording(
-            f"{a} and {b} are swapped in your answer: with the two exchanged, it is right.",
+            f"Your answer is the right one for {a} and {b} in each other's place.",
             f"Follow {a} and {b} through your function, line by line: where is one in the other's place?",
         )
 

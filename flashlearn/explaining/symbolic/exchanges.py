@@ -23,7 +23,7 @@ def outputs_exchanged(fits: Fits) -> Finding | None:
     how = dict(zip(outputs, (first, second), strict=True))
     transposed = tuple(name for name in outputs if how[name] == "transposed")
     if first and second:
-        count = len(fits.outcomes) if transposed else 0  # what is said of both explains every case
+        count = len(fits.outcomes)  # what is said of both explains every case
         return Finding(Swapped(outputs, transposed), None, count, count)
     found = next((name for name in outputs if how[name]), "")
     if not found or _is_right_somewhere(fits):

@@ -39,6 +39,8 @@ def faulty_budget(
     blocks = min(_limits(shared, warps, registers, gpu, faults))
     if "share of blocks" in faults:
         occupancy = sp.Rational(blocks, gpu.blocks_per_sm)
+    elif "blocks over warps" in faults:
+        occupancy = sp.Rational(blocks, gpu.warps_per_sm)
     else:
         occupancy = sp.Rational(blocks * warps, gpu.warps_per_sm)
     shared += RESERVED if "reserve returned" in faults else 0
@@ -147,10 +149,10 @@ MISTAKES = {
         **formula("percent"),
     ),
     "occupancy of blocks": Mistake(
-        "Your occupancy is a share of the blocks that a multiprocessor can hold. The exercise asks for a "
-        "share of the warps.",
+        "Your occupancy counts resident blocks. The exercise asks for the share of the warps that are "
+        "resident.",
         "How many warps do the resident blocks have together, and how many can be resident?",
-        **formula("share of blocks"),
+        **formula("share of blocks", also=("blocks over warps",)),
     ),
     "registers not rounded": Mistake(
         "The registers per thread are not rounded up to a multiple of 8. Registers are allocated in "

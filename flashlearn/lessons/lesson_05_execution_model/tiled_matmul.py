@@ -57,12 +57,12 @@ MISTAKES = {
         **formula("A stays", "B stays"),
     ),
     "A's pointer is not advanced": Mistake(
-        "Every step of the loop uses the first block of A, while B advances.",
+        "Every step of the loop uses the first block of A.",
         "A's columns are those of the step, as B's rows are: does A's address contain the step?",
         **formula("A stays"),
     ),
     "B's pointer is not advanced": Mistake(
-        "Every step of the loop uses the first block of B, while A advances.",
+        "Every step of the loop uses the first block of B.",
         "B's rows are those of the step, as A's columns are: does B's address contain the step?",
         **formula("B stays"),
     ),

@@ -17,6 +17,10 @@ from flashlearn.running.evidence import Raised
 from flashlearn.running.run_modes import Observed
 
 SHAPE = (1, 2, 16, 16)
+
+LONGEST = 90
+"""Characters of another's message that are quoted."""
+
 DTYPE_ERROR, OTHER_ERROR = REFUSALS = ("TypeError", "ValueError")
 """What is to be raised for a dtype that does not fit, and for everything else."""
 
@@ -160,8 +164,12 @@ def _unclear(misfit: BadArguments, text: str) -> str:
 
 
 def _head(text: str) -> str:
+    """The first line of a message, or as many of its clauses as have room."""
     head = (text.strip().splitlines() or ["no message"])[0]
-    return head if len(head) <= 90 else head[:89] + "…"
+    if len(head) <= LONGEST:
+        return head
+    end = max(head.rfind(mark, 0, LONGEST) for mark in (". ", ": ", "; "))
+    return head[:end] if end > LONGEST // 3 else head[: LONGEST - 1] + "…"
 
 
 def seen_beside(answer: Answer) -> str:

@@ -18,7 +18,7 @@ MISTAKES = {
     "alpha is missing from dK": Mistake(
         "The patient's mistake is still there: every element of dK is 1/alpha times as large as it should "
         "be.",
-        "dQ comes from the same dS. Which lines are dK's alone, and which factor does dQ have that dK lacks?",
+        "dQ comes from the same dS. Which lines are dK's alone, and which factor do they lack?",
         launcher=sick("clinic_1"),
     ),
     "alpha applied twice to dK": wrong_cure(

@@ -196,13 +196,13 @@ def _dp(trial: Trial) -> float:
 
 
 def lacking(suite: Sequence[Trial], survivors: set[str]) -> list[Gap]:
-    """The fewest gaps of the suite that account for all survivors; none if some are not accounted for."""
+    """The fewest gaps of the suite that account for the survivors, as far as gaps do."""
     open_gaps = [gap for gap in GAPS if gap.hides & survivors and all(gap.holds(t) for t in suite)]
     found, left = [], set(survivors)
     while left:
         best = max(open_gaps, key=lambda gap: len(gap.hides & left), default=None)
         if best is None or not best.hides & left:
-            return []
+            break
         found.append(best)
         left -= best.hides
     return found
@@ -225,9 +225,12 @@ def verdict_on_suite(outcomes: Sequence[Any], answer: Answer) -> Finding:
     sentences = [f"Your suite kills {sum(guilty) - len(survivors)} of {sum(guilty)} mutants."]
     suite = _trials(answer)
     gaps = lacking(suite, {d.fault for d in survivors})
-    if gaps:
-        sentences += [gap.sentence for gap in gaps]
-    elif survivors:
+    hidden = {fault for gap in gaps for fault in gap.hides}
+    others = [d.nature for d in survivors if d.fault not in hidden]
+    sentences += [gap.sentence for gap in gaps]
+    if gaps and others:
+        sentences.append("The cases below name further survivors.")
+    elif others:
         one = f"The first survivor: {survivors[0].nature}."
         sentences.append(one if len(survivors) < 2 else f"{one} The cases below name the others.")
     steps = [gap.next_step for gap in gaps]

@@ -31,7 +31,7 @@ def dkv(formula: FaultyFormula) -> dict[str, Mistake]:
         ),
         "alpha on dV": Mistake(
             "dV carries a factor alpha. O = P V has no alpha of its own, so dV = Pᵀ dO has none.",
-            "dK carries alpha, and dV should not: which of your factors reaches dV?",
+            "dV has no factor alpha: which of yours reaches it?",
             **formula("alpha on dV"),
         ),
         "dK and dV exchanged": Mistake(

@@ -83,8 +83,7 @@ def common(formula: FaultyFormula, keys: bool) -> dict[str, Mistake]:
             **formula("P forgotten in dS"),
         ),
         "LSE read as base 2": Mistake(
-            f"P is 2^(S log2 e − LSE){either('', ', in dV as in dK')}, and this LSE is a natural logarithm: "
-            "each row of P is off by a factor.",
+            "P is 2^(S log2 e − LSE), and this LSE is a natural logarithm: each row of P is off by a factor.",
             "S and LSE must have the same unit: natural for exp, times log2 e for exp2.",
             **formula("LSE in base 2"),
         ),
@@ -104,8 +103,7 @@ def common(formula: FaultyFormula, keys: bool) -> dict[str, Mistake]:
             **formula("dP in half"),
         ),
         "LSE forgotten": Mistake(
-            "P was computed as exp(s): LSE is not subtracted, so no row of P sums to 1."
-            + either("", " Both gradients show it."),
+            "P was computed as exp(s): LSE is not subtracted, so no row of P sums to 1.",
             "P = exp(S − LSE): the forward pass saved LSE for this.",
             **formula("LSE forgotten"),
         ),

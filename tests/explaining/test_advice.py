@@ -21,7 +21,7 @@ CALLS = re.compile(r"\b(?:tl|triton|torch|gl|math|sp)\.\w+\([^()]")
 CODE = re.compile(r"[+*]= |\b[a-z]+_ptr\b|\b(?:lse_i|in_keys|in_d|rescale|acc)\b")
 """Updates, and names that only the course's own kernels have."""
 
-UNCHANGED = ("The numbers are those of the patient as it came", "The patient as it came does the same")
+UNCHANGED = ("The patient's mistake is still there", "The patient as it came does the same")
 """What is said of a patient of the clinic that was not treated: its code is given."""
 
 KERNEL_WORDS = re.compile(r"\bkernel|\btl\.|\blauncher\b|\bprogram id")

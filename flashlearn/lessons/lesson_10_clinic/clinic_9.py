@@ -35,7 +35,7 @@ MISTAKES = {
     "divided by rescale": wrong_cure(
         "clinic_9",
         "The old sum is divided by the factor that it should be multiplied by. In the first tile the "
-        "factor is exp(−∞) = 0, and acc is 0 as well: 0/0 is NaN.",
+        "factor is exp(−∞) = 0, and so is the sum: 0/0 is NaN.",
         "exp(m_old − m_new) is at most 1: when the maximum grows, the old sum counts less.",
         (SUM_9, "acc = acc / rescale[:, None] + pv"),
     ),

@@ -230,13 +230,13 @@ def test_outputs_in_each_others_place_are_told_with_the_one_that_is_transposed()
     assert told.mistake == "swapped" and "(2) dW is transposed." in told.sentence
 
 
-def test_an_output_in_the_others_place_is_told_beside_one_that_is_neither():
+def test_an_output_in_the_others_place_is_told_beside_one_that_is_wrong_even_there():
     def attention_dv_dp(p, v, do):
         return (do * v.T).multiply_elementwise(p), p.T * do
 
     told = found("attention_dv_dp", attention_dv_dp)
     assert "What you return as dp is the right dv" in told.sentence
-    assert "What you return as dv is neither" in told.sentence
+    assert "What you return as dv is not the right dp" in told.sentence
 
 
 def test_two_outputs_of_which_one_is_transposed_in_its_own_place_are_not_swapped():

@@ -321,6 +321,24 @@ def test_a_survivor_that_no_gap_accounts_for_is_not_explained_by_one():
     assert suites.lacking(GOOD, {"top-left mask"}) == []
 
 
+def test_a_gap_is_said_even_where_it_does_not_account_for_every_survivor():
+    square = [
+        trial._replace(q=trial.q[:20], do=trial.do[:20], k=trial.k[:20], v=trial.v[:20]) for trial in GOOD
+    ]
+    names = [
+        gap.name for gap in suites.lacking(square, {"top-left mask", "queries end at S_k", "dS in fp16"})
+    ]
+    assert names == ["every test is square"]
+
+
+def test_the_trials_that_reject_right_kernels_are_told():
+    unfair = draw(32, 32)
+    unfair = unfair._replace(q=1000 * unfair.q, k=1000 * unfair.k)
+    report = check("tests_on_trial", lambda q, k, v, do, alpha: [*GOOD, unfair])
+    assert report.finding.mistake == "a right kernel is condemned"
+    assert f"Counted from 0, that is trial {len(GOOD)} (" in report.sentence
+
+
 def test_blind_suites_are_known_by_their_names():
     exercise = find("tests_on_trial")
     report = check("tests_on_trial", mistake_function(exercise, "one ordinary test"))

@@ -26,7 +26,7 @@ MISTAKES = {
     "mask applied after l is summed": Mistake(
         "The patient's mistake is still there: O is too small and LSE too large for the queries that see "
         "little.",
-        "O · exp(LSE) is acc · exp(m), and it is right. So what is wrong is what O is divided by.",
+        "O = acc / l: which keys are in acc, and which are in l?",
         launcher=sick("clinic_5"),
     ),
     "hidden scores set to 0": wrong_cure(

@@ -31,12 +31,12 @@ def alpha_mistakes(formula: FaultyFormula) -> dict[str, Mistake]:
             **formula(*ALPHA_SIGNS, also=(*ALPHA_SIGNS,)),
         ),
         "alpha is missing from dQ": Mistake(
-            "dQ lacks the factor alpha, and dK has it. S = alpha Q Kᵀ: both gradients have it.",
-            "Where does alpha come into dK, and why not into dQ?",
+            "dQ lacks the factor alpha. S = alpha Q Kᵀ: dQ and dK have it alike.",
+            "dQ carries alpha once. Where does it come in?",
             **formula("alpha not on dQ"),
         ),
         "alpha is missing from dK": Mistake(
-            "dK lacks the factor alpha, and dQ has it. S = alpha Q Kᵀ: both gradients have it.",
+            "dK lacks the factor alpha. S = alpha Q Kᵀ: dQ and dK have it alike.",
             "Multiply what goes into dK by alpha, once; leave dV as it is.",
             **formula("alpha not on dK"),
         ),

@@ -103,8 +103,9 @@ MISTAKES = {
         ),
     ),
     "rows that see nothing are NaN": Mistake(
-        "O of a query that sees no key is NaN: its sum l is 0, and 0/0 is NaN.",
-        "By which number can O be divided where l is 0, so that it is 0?",
+        "O of a query that sees no key is NaN. Without a guard −inf − (−inf) in an exponent is NaN, and so "
+        "is 0/0 in the division at the end.",
+        "Go through what such a row meets: the exponents and the division. Which of them is without a guard?",
         **formula("no guard"),
     ),
     "the largest product for a negative alpha": Mistake(

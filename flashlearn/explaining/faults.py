@@ -57,7 +57,7 @@ def _cause(fault: tuple) -> str:
         return "below"
     if not masked:
         return "one element" if "one element" in more else "no mask"
-    return next((f"mask, {far}" for far in ("size", "far") if far in more), "mask")
+    return "mask, far" if "far" in more else "mask"
 
 
 def _essence(fault: tuple) -> tuple:
@@ -68,7 +68,7 @@ def _essence(fault: tuple) -> tuple:
     if fault[:1] == (SYNCHRONISATION,):
         return (*fault[:2], *fault[3:])
     causes = [part for part in fault if isinstance(part, tuple) and part[:1] == ("cause",)]
-    fault = tuple(part for part in fault if part not in ("below", "size", "far", "one element", *causes))
+    fault = tuple(part for part in fault if part not in ("below", "far", "one element", *causes))
     return (*fault[:2], *fault[3:]) if "steps" in fault else fault
 
 

@@ -62,7 +62,8 @@ def out_of_bounds(
         number = int(np.argmax(bad))
         first = int(offset[number])
         view = _nearest(region, first)
-        index = _index(access, region, view, number, first)
+        meant = _meant(access, region, view, number)
+        index = view.coordinates(first) if meant is None else meant
         fault = (access.kind, access.masked, index)
         if _between(view, index):
             fault = (*fault, "gaps")
@@ -71,17 +72,20 @@ def out_of_bounds(
         if space.descriptor is not None:
             fault = (*fault, "descriptor")
         why = _reason(access, region, view, index, space)
-        fault = (*fault, *why[0]) if why else (*fault, *_how_far(access, region, view, index, bad, offset))
+        sure = meant is not None or len(view.shape) < 2
+        fault = (*fault, *why[0]) if why else (*fault, *(_how_far(view, index) if sure else ()))
         exchanged = why is not None and why[0] == ("exchanged",)
         cause = None if exchanged else _cause(access, region, view, space, number)
         if cause is not None:
             fault = (*fault, ("cause", cause.key))
-            index = cause.index if cause.index is not None and _outside(view, cause.index) else index
+            told = cause.index is not None and _outside(view, cause.index)
+            index, sure = (cause.index, True) if told else (index, sure)
         if access.addresses.size == 1 and not access.masked:
             fault = (*fault, "one element")
         outside = int(bad.sum())
         lanes = _lanes(outside, access.addresses.size, _between(view, index))
-        sentence = f"{program} {verb} {_where(view, index, first)}. {lanes}{_mask(access, space, outside)}"
+        at = _where(view, index, first) if sure or exchanged else _how_far_away(view, index, first)
+        sentence = f"{program} {verb} {at}. {lanes}{_mask(access, space, outside)}"
         sentence = sentence.rstrip()
         sentence += f" {cause.sentence}" if cause is not None else f" {why[1]}" if why else ""
     return OutOfBounds(sentence, space.place(), fault)
@@ -109,30 +113,19 @@ def _between(view: View, index: tuple[int, ...]) -> bool:
     return bool(view.shape) and not _outside(view, index)
 
 
-def _index(access: Access, region: Region, view: View, number: int, byte: int) -> tuple[int, ...]:
-    """The index that the `number`-th lane was meant to have, if sure and outside; else the one it hits."""
+def _meant(access: Access, region: Region, view: View, number: int) -> tuple[int, ...] | None:
+    """The index that the `number`-th lane was meant to have, if that is sure and outside."""
     meant = intended_index(access.addresses.astype(np.int64) - region.base, _lane(access, number), view)
-    return meant if meant is not None and _outside(view, meant) else view.coordinates(byte)
+    return meant if meant is not None and _outside(view, meant) else None
 
 
-def _how_far(
-    access: Access, region: Region, view: View, index: tuple[int, ...], bad: np.ndarray, offset: np.ndarray
-) -> tuple[str, ...]:
-    """("below",), ("size",) where only the index that equals the size is outside, or ("far",).
-
-    Nothing where strides may be to blame: of several dimensions, the index may be what the address led to.
-    """
+def _how_far(view: View, index: tuple[int, ...]) -> tuple[str, ...]:
+    """("below",) for an index below 0, ("far",) for the only index of a tensor that is too large."""
     if not view.shape or 0 in view.shape or not _outside(view, index):
         return ()
-    d = _outside(view, index)[0]
-    if index[d] < 0:
+    if index[_outside(view, index)[0]] < 0:
         return ("below",)
-    if view.shape[d] == 1:
-        return ()  # of a dimension with one place, the index is rarely what was computed
-    last = int(np.flatnonzero(bad)[-1])
-    if _index(access, region, view, last, int(offset[last]))[d] == index[d] == view.shape[d]:
-        return ("size",)
-    return ("far",) if len(view.shape) == 1 else ()
+    return ("far",) if len(view.shape) == 1 and view.shape[0] > 1 else ()
 
 
 def _reason(
@@ -185,6 +178,19 @@ def _where(view: View, index: tuple[int, ...], byte: int) -> str:
     d = _outside(view, index)[0]
     bound = "must not be negative" if index[d] < 0 else f"must not exceed {view.shape[d] - 1}"
     return f"{at}, but {view.name} has shape {view.shape}: index {d} {bound}"
+
+
+def _how_far_away(view: View, index: tuple[int, ...], byte: int) -> str:
+    """How far from the tensor an address lies of which it is not known by which indices it was reached."""
+    if not view.shape or 0 in view.shape or _between(view, index):
+        return _where(view, index, byte)
+    at = byte // view.itemsize - view.offset
+    last = sum((n - 1) * stride for n, stride in zip(view.shape, view.strides, strict=True))
+    if 0 <= at <= last:
+        return f"memory between the elements of {view.name}, which has shape {view.shape} and strides {view.strides}"
+    side, apart = ("before the first", -at) if at < 0 else ("beyond the last", at - last)
+    elements = "1 element" if apart == 1 else f"{apart} elements"
+    return f"{elements} {side} one of {view.name}, which has shape {view.shape}"
 
 
 def _lanes(bad: int, total: int, between: bool = False) -> str:

@@ -97,8 +97,8 @@ def _other_strides(steps: tuple[int, ...], view: View, others: Iterable[View]) -
     wanted = dict(enumerate(steps))
     alike = (v for v in others if v.name != view.name and len(v.shape) == len(view.shape))
     owners = list(dict.fromkeys(v.name for v in alike if _dimensions(wanted, v) is not None))
-    if not owners and 1 not in steps:
-        return ""  # every second element on purpose, say
+    if not owners and (1 not in steps or 1 in view.strides):
+        return ""  # every second element on purpose, or several rows that are one dimension of the tensor
     apart = " and ".join(map(str, steps)) + (" element apart" if steps == (1,) else " elements apart")
     apart += " along the tile's axes" if len(steps) > 1 else ""
     named = steps != (1,) and 0 < len(owners) <= MOST_OWNERS

@@ -94,8 +94,8 @@ def side_effects(exercise: Exercise, evidence: Evidence) -> tuple[tuple[str, ...
     """
     kernel = exercise.kind is Kind.KERNEL
     if evidence.changed:
-        name, who = evidence.changed[0], "launcher" if kernel else "function"
-        sentence = f"The {who} changed its input {name}: inputs must stay unchanged."
+        name = evidence.changed[0]
+        sentence = f"After the call the input {name} has other values: inputs must stay unchanged."
         return ("changed input", name), sentence
     if not kernel or len(evidence.outputs) != len(exercise.outputs):
         return (), ""

@@ -120,7 +120,6 @@ def test_a_scope_of_two_outputs_is_in_the_plural():
     ("fault", "word"),
     [
         (("load", True, (4, 0)), "by which stride is it multiplied"),
-        (("load", True, (0, 4), "size"), "what should keep it below the size"),
         (("load", True, (4,), "far"), "below the tensor's size"),
         (("load", True, (0, -1), "below"), "become negative"),
         (("load", False, (4, 0), "far"), "a mask must leave out the lanes"),

@@ -109,7 +109,7 @@ def test_a_mask_that_is_too_wide_is_said_to_be_there():
     error = stray(lambda: copy[(4,)](x, y, 101, BLOCK=32, LOAD_MASK=True, STORE_MASK=True))
     assert "1 of the 32 lanes" in error.sentence
     assert "'s mask is true for it" in error.sentence
-    assert error.fault[:4] == ("load", True, (100,), "size")
+    assert error.fault[:4] == ("load", True, (100,), "far")
 
 
 def test_an_index_is_far_outside_where_more_than_its_dimensions_size_is_let_through():

@@ -80,7 +80,11 @@ def stray(launch) -> OutOfBounds:
     [
         ("rows alone", "untested", "The mask does not test `c`, index 1 of x_ptr."),
         ("at most", "comparison", "`r <= M` (line 25), which lets index 20 through, the size itself."),
-        ("bound", "bound", "the bound is 40, the size of dimension 1, but the size is 20"),
+        (
+            "bound",
+            "bound",
+            "40 is the size of dimension 1 of x_ptr; the address multiplies `r` by `x_row`, the stride of",
+        ),
         ("precedence", "precedence", "`&` binds more tightly than a comparison"),
         ("stride", "stride", "multiplies `r` by `other_row`, for which the launcher passes 47"),
         ("no mask", "no mask", "Nothing keeps `r`, index 0 of x_ptr,"),
@@ -166,7 +170,10 @@ def one_number_per_block(y_ptr, M, BLOCK: tl.constexpr):
 def test_a_count_of_blocks_is_not_called_the_index_where_the_programs_number_is_1():
     y = torch.zeros(4, 1)
     error = stray(lambda: one_number_per_block[(4, 1)](y, 64, BLOCK=16))
-    assert "writes y_ptr[4, 0]" in error.sentence and "cdiv(M, BLOCK)`, index" not in error.sentence
+    assert (
+        "writes 1 element beyond the last one of y_ptr, which has shape (4, 1)" in error.sentence
+        and "cdiv(M, BLOCK)`, index" not in error.sentence
+    )
 
 
 @triton.jit
@@ -183,4 +190,31 @@ def other_strides_twice(x_ptr, y_ptr, M, N, other_row, BLOCK: tl.constexpr):
 def test_a_product_that_is_0_where_it_stops_is_not_the_cause():
     x, y = torch.zeros(20, 16), torch.zeros(16)
     error = stray(lambda: other_strides_twice[(1,)](x, y, 20, 16, 32, BLOCK=32))
-    assert "x_ptr[20, 0]" in error.sentence and "multiplies" not in error.sentence
+    assert "1 element beyond the last one of x_ptr" in error.sentence and "multiplies" not in error.sentence
+
+
+@triton.jit
+def one_per_query(y_ptr, S, BLOCK: tl.constexpr):
+    rows = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(y_ptr + tl.program_id(1) * S + rows, rows.to(tl.float32))
+
+
+def test_where_two_dimensions_have_one_stride_an_access_is_told_by_its_distance_not_by_an_index():
+    y = torch.zeros(3, 2, 1)  # [B, H, S] with one query: heads and queries lie one element apart
+    error = stray(lambda: one_per_query[(1, 6)](y, 1, BLOCK=8))
+    assert "writes 1 element beyond the last one of y_ptr, which has shape (3, 2, 1)" in error.sentence
+    assert "index 1" not in error.sentence and "index 2" not in error.sentence
+
+
+@triton.jit
+def rows_of_one_dimension(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
+    rows, d = tl.arange(0, BLOCK), tl.arange(0, 4)
+    x = tl.load(x_ptr + rows[:, None] * 4 + d[None, :])
+    tl.store(y_ptr + rows, tl.sum(x, axis=1), mask=rows < n)
+
+
+def test_rows_that_are_one_dimension_of_the_tensor_are_no_other_strides():
+    x, y = torch.zeros(2, 24), torch.zeros(16)  # each row holds six of four
+    error = stray(lambda: rows_of_one_dimension[(1,)](x, y, 12, BLOCK=16))
+    assert "beyond the last one of x_ptr" in error.sentence or "x_ptr[" in error.sentence
+    assert "Neighbouring lanes" not in error.sentence and "multiplies" not in error.sentence

@@ -153,10 +153,6 @@ STEPS = {
         "What is each index of this address computed from, what keeps it below the size of its dimension, "
         "and by which stride is it multiplied?"
     ),
-    "mask, size": (
-        "Only the index that equals the size of this dimension is outside. What is this index computed from, "
-        "and what should keep it below the size?"
-    ),
     "mask, far": (
         "What is the index of this address computed from, and what should keep it below the tensor's size?"
     ),

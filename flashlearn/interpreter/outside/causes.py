@@ -42,7 +42,7 @@ def _cause_of(access: OutsideAccess) -> Cause | None:
     if shared is not None:
         return shared
     failing = [(index, outside) for index in indices if (outside := _outside(index, access)).any()]
-    if not failing:
+    if not failing or any(_several(index.dim, access.view) for index, _ in failing):
         return None
     found = cause_of_indices([index for index, _ in failing], access, scope, address.line)
     return found and Cause(found.key, found.sentence, _at(indices, access))
@@ -54,10 +54,17 @@ def _outside(index: Index, access: OutsideAccess) -> np.ndarray:
     return access.lanes & ((numbers < 0) | (numbers >= index.size))
 
 
+def _several(dim: int, view: View) -> bool:
+    """Whether another dimension has the same stride: an index may be one of either."""
+    return view.strides.count(view.strides[dim]) > 1
+
+
 def _at(indices: Sequence[Index], access: OutsideAccess) -> tuple[int, ...] | None:
     """The index of the first lane outside; None where a term stands for several dimensions."""
     view = access.view
     if any(index.size != view.shape[index.dim] for index in indices):
+        return None
+    if any(_several(index.dim, view) and index.numbers.any() for index in indices):
         return None
     at = [0] * len(view.shape)
     for index in indices:
@@ -84,6 +91,8 @@ def _of_strides(unknown: Sequence[Part], access: OutsideAccess, scope: Scope) ->
     whose = f", a stride of {like[0]}" if len(set(like)) == 1 else ""
     passed = scope.parent is None and part.stride_text in scope.runtime_parameters
     is_here = f"for which the launcher passes {step}" if passed else f"which is {step} here"
+    if not passed and len(set(like)) != 1:
+        return None  # several rows at once, say, in a dimension of them all
     value = "" if part.stride_text == str(step) else f", {is_here}{whose}"
     return Cause("stride", f"The address multiplies `{part.text}` by `{part.stride_text}`{value}, but {has}")
 

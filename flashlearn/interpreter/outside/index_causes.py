@@ -233,6 +233,13 @@ def _of_bound(
     of = f"dimension {index.dim} of {view.name}" if len(view.shape) > 1 else view.name
     size = f"{index.size} along {of}" if len(view.shape) > 1 else f"{index.size} elements in {of}"
     other = [d for d, n in enumerate(view.shape) if d != index.dim and n == bound and condition.strict]
+    if len(other) == 1 and all(part.stride for part in index.parts):
+        by = " and ".join(dict.fromkeys(f"`{part.stride_text}`" for part in index.parts))
+        return Cause(
+            "bound",
+            f"The mask has {text}, and {bound} is the size of dimension {other[0]} of {view.name}; the "
+            f"address multiplies `{index.text}` by {by}, the stride of dimension {index.dim}.",
+        )
     which = f", the size of dimension {other[0]}" if len(other) == 1 else ""
     pointer = f" Line {line} makes the pointer from {view.name}." if line != scope.call.lineno else ""
     return Cause(

@@ -12,7 +12,6 @@ Once these are put right, the rest is explained in the same way.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from dataclasses import replace
 from itertools import chain, combinations
@@ -28,7 +27,7 @@ from flashlearn.explaining.explanations import (
     partial_explanation,
     two_explanations,
 )
-from flashlearn.explaining.findings.declared import Declared
+from flashlearn.explaining.findings.declared import Declared, speaks_of
 from flashlearn.explaining.findings.misplaced_stores import OutputsExchanged
 from flashlearn.explaining.findings.outputs import Outputs
 from flashlearn.explaining.findings.two_mistakes import AtOnce, PartlyWritten
@@ -89,8 +88,8 @@ def _explanations(
 def _speaks_of_what_is_right(predictions: Predictions, explanation: Explanation, wrong: set[str]) -> bool:
     """True if the mistake would show in an output that is right everywhere, and its words are about that."""
     right = {output for _, output in explanation.denied} - wrong
-    words = " ".join(predictions.exercise.all_mistakes[name].sentence for name in explanation.name)
-    return any(re.search(rf"\b{output}\b", words, re.IGNORECASE) for output in right)
+    mistakes = [predictions.exercise.all_mistakes[name] for name in explanation.name]
+    return any(speaks_of(mistake, output) for mistake in mistakes for output in right)
 
 
 def _unexplained(failing: list[Outcome], explanations: list[Explanation]) -> Outcome:

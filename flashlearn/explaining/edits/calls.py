@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 
 from flashlearn.explaining.edits.accesses import FILL_VALUE, access_edits, atomic_edit, fill_edits
 from flashlearn.explaining.edits.dtypes import allocation_edits, conversion_edits
-from flashlearn.explaining.edits.edit import Edit, SourceText, edit_kind, name_of, names_in
+from flashlearn.explaining.edits.edit import Edit, EditKind, SourceText, edit_kind, name_of, names_in
 from flashlearn.explaining.edits.name_families import NameFamilies
 from flashlearn.explaining.edits.operators import OPERAND_ORDER, TILES_TO_ELEMENTS
 from flashlearn.explaining.edits.rounding import round_down_edit
@@ -87,6 +87,13 @@ ARGUMENT_ORDER = edit_kind(
     moves_access=True,
     mixes_names=True,
 )
+GRID_ORDER = edit_kind(
+    "grid order",
+    sentence="The grid in line {line} is `{old}`; with `{new}`",
+    question="What does the kernel take each program_id for, and what does each axis of the grid count?",
+    moves_access=True,
+    requires="access slice",
+)
 
 
 def call_edits(text: SourceText, node: ast.Call, known: NameFamilies, kernel: bool) -> Iterator[Edit]:
@@ -152,7 +159,9 @@ def loop_step_edits(text: SourceText, function: ast.FunctionDef, known: NameFami
                 yield text.edit(LOOP_STEP, step, block)
 
 
-def order_edits(text: SourceText, parts: Sequence[ast.expr], unpacked: bool = False) -> Iterator[Edit]:
+def order_edits(
+    text: SourceText, parts: Sequence[ast.expr], unpacked: bool = False, kind: EditKind = ARGUMENT_ORDER
+) -> Iterator[Edit]:
     """Two neighbours in each other's place; `unpacked`, they get each other's names, which is less likely."""
     for one, other in itertools.pairwise(parts):
         a, b = text.of(one), text.of(other)
@@ -161,7 +170,13 @@ def order_edits(text: SourceText, parts: Sequence[ast.expr], unpacked: bool = Fa
         (start, middle), (after, end) = text.span(one), text.span(other)
         put = b + text.raw[middle:after].decode() + a
         variant = int(unpacked or "stride" in a + b)
-        yield Edit(ARGUMENT_ORDER, start, end, put, one.lineno, f"{a}, {b}", f"{b}, {a}", variant)
+        yield Edit(kind, start, end, put, one.lineno, f"{a}, {b}", f"{b}, {a}", variant)
+
+
+def grid_order_edits(text: SourceText, parts: Sequence[ast.expr]) -> Iterator[Edit]:
+    """Two neighbouring axes of a grid exchanged: of sizes, some of which are numbers of blocks."""
+    if 1 < len(parts) < 4 and any("cdiv(" in text.of(part) or "//" in text.of(part) for part in parts):
+        yield from order_edits(text, parts, kind=GRID_ORDER)
 
 
 def untransposed_edit(text: SourceText, node: ast.Attribute) -> Edit:

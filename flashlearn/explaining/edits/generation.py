@@ -12,6 +12,7 @@ from flashlearn.explaining.edits.accesses import mask_edits
 from flashlearn.explaining.edits.analogy import analogy_edits
 from flashlearn.explaining.edits.calls import (
     call_edits,
+    grid_order_edits,
     loop_step_edits,
     order_edits,
     reading_order_edits,
@@ -143,7 +144,7 @@ def _expression_edits(
             if node in axes:
                 continue  # the call has an edit for its axis
             where = "mask" if node in masks else about
-            unpacked = isinstance(part, ast.Assign) and node is part.value
+            unpacked = isinstance(part, ast.Assign) and node is part.value and _is_unpacked(part)
             edits = itertools.chain(
                 negation_edits(text, node) if node is part else (),
                 _node_edits(text, node, known, kernel, unpacked),
@@ -181,6 +182,10 @@ def _mask_nodes(part: ast.AST) -> set[ast.AST]:
     return combined | {inner for comparison in comparisons for inner in ast.walk(comparison)}
 
 
+def _is_unpacked(statement: ast.Assign) -> bool:
+    return any(isinstance(target, ast.Tuple | ast.List) for target in statement.targets)
+
+
 def _node_edits(
     text: SourceText, node: ast.AST, known: NameFamilies, kernel: bool, unpacked: bool
 ) -> Iterator[Edit]:
@@ -209,6 +214,7 @@ def _node_edits(
     elif isinstance(node, ast.Subscript):
         yield from subscript_edits(text, node)
     elif isinstance(node, ast.Tuple) and isinstance(node.ctx, ast.Load) and not kernel:
+        yield from grid_order_edits(text, node.elts) if not unpacked else ()
         yield from order_edits(text, node.elts, unpacked)
     elif isinstance(node, ast.Attribute) and node.attr in ("T", "mT"):
         yield untransposed_edit(text, node)

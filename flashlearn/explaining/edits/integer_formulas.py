@@ -21,6 +21,11 @@ OFF_BY_ONE = edit_kind(
     question="Should this be the last index, or the one after it?",
     by_chance_in_integers=True,
 )
+OTHER_BOUND = edit_kind(
+    "other bound",
+    question="What does this index count, and how many of these are there?",
+    by_chance_in_integers=True,
+)
 MISSING_CLAMP = edit_kind(
     "missing clamp",
     sentence="Line {line} has no bound for `{old}`; with `{new}`",
@@ -32,7 +37,7 @@ MISSING_CLAMP = edit_kind(
 def integer_edits(text: SourceText, node: ast.AST, names: list[str]) -> Iterator[Edit]:
     """The edits of one node of a formula."""
     if isinstance(node, ast.Call):
-        yield from _of_call(text, node)
+        yield from _of_call(text, node, names)
     elif isinstance(node, ast.BinOp):
         yield from _of_operation(text, node, names)
 
@@ -48,8 +53,8 @@ def clamp_edits(text: SourceText, value: ast.expr, names: list[str]) -> Iterator
             yield text.edit(MISSING_CLAMP, value, f"min({written}, {name})", 1)
 
 
-def _of_call(text: SourceText, node: ast.Call) -> Iterator[Edit]:
-    """The other of two functions, one of two arguments alone, a sum's last index."""
+def _of_call(text: SourceText, node: ast.Call, names: list[str]) -> Iterator[Edit]:
+    """The other of two functions, one of two arguments alone, a sum's last index or that of another sum."""
     name, head, whole = name_of(node), text.of(node.func), text.of(node)
     if name in EXCHANGED:
         yield text.edit(FUNCTION, node, head[: -len(name)] + EXCHANGED[name] + whole[len(head) :])
@@ -60,6 +65,9 @@ def _of_call(text: SourceText, node: ast.Call) -> Iterator[Edit]:
         yield text.edit(REDUNDANT_OPERAND, node, f"({text.of(node.args[0])})")
     limits = node.args[1:] if name in SUMMATIONS else ()
     ends = [limit.elts[2] for limit in limits if isinstance(limit, ast.Tuple) and len(limit.elts) == 3]
+    for end in ends:
+        for size in (one for one in names if one[:1].isupper()):
+            yield text.edit(OTHER_BOUND, end, f"{size} - 1")
     ends += node.args[-1:] if name == "range" else []
     for end in ends:
         shifted = isinstance(end, ast.BinOp) and text.of(end.right) == "1"

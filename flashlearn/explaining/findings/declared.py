@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from flashlearn.exercise import Mistake
@@ -92,6 +93,11 @@ class Explained(FindingKind):
     def wording(self) -> Wording:
         """The exercise's words."""
         return Wording(self.sentence, self.next_step)
+
+
+def speaks_of(mistake: Mistake, output: str) -> bool:
+    """True if the words for a mistake have the name of an output."""
+    return bool(re.search(rf"\b{output}\b", mistake.sentence, re.IGNORECASE))
 
 
 def in_part(scope: Scope | None, what: str = "mistake") -> str:

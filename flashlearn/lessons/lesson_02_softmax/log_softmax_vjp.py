@@ -14,6 +14,11 @@ def log_vjp(p: sp.Matrix, dlog: sp.Matrix) -> sp.Matrix:
     return dlog - p * sum(dlog)
 
 
+def _times_p_on_the_way(p: sp.Matrix, dlog: sp.Matrix) -> sp.Matrix:
+    dp = p.multiply_elementwise(dlog)
+    return p.multiply_elementwise(dp - sp.ones(p.rows, 1) * p.dot(dp))
+
+
 MISTAKES = {
     "softmax's own formula": Mistake(
         "You returned p ∘ (dlog − ⟨p, dlog⟩): the gradient through softmax. Here the gradient arrives at the "
@@ -55,6 +60,12 @@ MISTAKES = {
         "with the same derivative −p_j for every k: so dlog is summed without weights.",
         "Write out Σ_k dlog_k ∂ log p_k/∂s_j for N = 2. Where does p_k come in?",
         wrong=lambda p, dlog: dlog - p * p.dot(dlog),
+    ),
+    "multiplied by p on the way": Mistake(
+        "You returned softmax's own gradient of p ∘ dlog. On the way from log p to p the gradient is divided "
+        "by p: ∂ log p_k/∂p_k is 1/p_k.",
+        "dp_k = dlog_k / p_k. Put that into p ∘ (dp − ⟨p, dp⟩): what is left?",
+        wrong=_times_p_on_the_way,
     ),
     "the sum without p": Mistake(
         "You subtracted the sum of dlog from every entry. Each score j takes its share of that sum, p_j.",

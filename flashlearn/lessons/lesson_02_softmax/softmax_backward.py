@@ -106,6 +106,13 @@ MISTAKES = {
         "its columns through?",
         **formula("ragged tile left out", also=("last tile left out",)),
     ),
+    "stored before the sum is complete": Mistake(
+        "Each block of the row is stored with the inner product as far as it had been summed: the blocks "
+        "after it are missing there.",
+        "Every entry needs the sum over the whole row. When is that known, and when may the first entry be "
+        "stored?",
+        **formula("inner so far"),
+    ),
     "load without a mask": Mistake(
         "The loads let all lanes through: those from column N on lie beyond the row, and in the last row "
         "beyond the tensor.",

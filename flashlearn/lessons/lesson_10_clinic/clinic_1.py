@@ -12,6 +12,7 @@ from flashlearn.lessons.lesson_10_clinic.patient_exercises import (
 from flashlearn.lessons.lesson_10_clinic.patients import sick
 
 DS = "ds = p * (dp - delta_i[:, None])"
+SUM_DK = "        dk += tl.dot(tl.trans(ds.to(q.dtype)), q, input_precision=\"ieee\")\n"  # fmt: skip
 STORE_DK = "tl.store(dk_ptr + key_tile, dk, mask"
 
 MISTAKES = {
@@ -38,6 +39,13 @@ MISTAKES = {
         "dK is multiplied by 0.25, whatever alpha is. That is the default of alpha only where D is 16.",
         "alpha is an argument and may be any number: use it as it is.",
         (STORE_DK, "tl.store(dk_ptr + key_tile, 0.25 * dk, mask"),
+    ),
+    "alpha in every step": wrong_cure(
+        "clinic_1",
+        "The sum of dK is multiplied by alpha in every step of the loop: what the first tile of queries adds "
+        "is multiplied as often as there are tiles.",
+        "Once is enough: after the loop, or on what is added.",
+        (SUM_DK, f"{SUM_DK}        dk *= alpha\n"),
     ),
     "alpha put into dS": wrong_cure(
         "clinic_1",

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from flashlearn.explaining.divergence.causes import Cause
+from flashlearn.explaining.divergence.clamped import always_true
 from flashlearn.explaining.divergence.factors import factor_words, times
 from flashlearn.explaining.divergence.goals import compared
 from flashlearn.explaining.divergence.matching import HIDDEN, Reading
@@ -105,7 +106,9 @@ class Facts:
             for axis in sorted(cause.axes, reverse=True)
         )
         tile = tile_of(self.found.reading)
-        return PaddingCounts(source.name, source.line, beyond, self.case, tile, counted.name, counted.line)
+        always = always_true(cause.reading.event)
+        made = source.name, source.line, beyond
+        return PaddingCounts(*made, self.case, tile, counted.name, counted.line, always)
 
     def right_up_to(self, cause: Cause) -> RightUpTo:
         """What an earlier statement made, and what is needed where it is read."""

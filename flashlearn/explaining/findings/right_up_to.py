@@ -27,6 +27,8 @@ class PaddingCounts(FindingKind):
     tile: Tile
     total: str
     total_line: int
+    always: tuple[str, str, int] | None = None
+    """A comparison in that line that is true for every lane, and the name that was limited, in which line."""
 
     def wording(self) -> Wording:
         """Whose padding counts, and where."""
@@ -37,9 +39,15 @@ class PaddingCounts(FindingKind):
             counts = f"enters `{self.total}` in line {self.total_line}"
         else:
             counts = f"enters the sum in line {self.total_line}"
+        hides_nothing = ""
+        if self.always is not None:
+            comparison, name, line = self.always
+            hides_nothing = (
+                f" `{comparison}` is true for every lane, since line {line} limits `{name}` to that."
+            )
         return Wording(
             f"`{self.variable}`, computed in line {self.line}, is right up to {last}, but the padding beyond "
-            f"it {counts}, in tile {tile_words(self.tile)} (case {self.case}).",
+            f"it {counts}, in tile {tile_words(self.tile)} (case {self.case}).{hides_nothing}",
             "What must the padding hold so that it adds nothing: 0 in a sum, −∞ before a maximum or an "
             "exponential?",
         )

@@ -43,7 +43,7 @@ class PaddingCounts(FindingKind):
         if self.always is not None:
             comparison, name, line = self.always
             hides_nothing = (
-                f" `{comparison}` is true for every lane, since line {line} limits `{name}` to that."
+                f" `{comparison}` is true for every lane: line {line} has limited `{name}` already."
             )
         return Wording(
             f"`{self.variable}`, computed in line {self.line}, is right up to {last}, but the padding beyond "

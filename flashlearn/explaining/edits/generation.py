@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from flashlearn.explaining.edits.accesses import mask_edits
 from flashlearn.explaining.edits.analogy import analogy_edits
+from flashlearn.explaining.edits.bracketing import kept_together
 from flashlearn.explaining.edits.calls import (
     call_edits,
     grid_order_edits,
@@ -76,7 +77,7 @@ def edits_of(text: str) -> tuple[Edit, ...]:
     for function in source.functions():
         heads = head_names(function)
         changes |= _marked(_function_edits(source, function, heads), function, heads)
-    return tuple(changes.values())
+    return tuple(kept_together(source, edit) for edit in changes.values())
 
 
 def _function_edits(text: SourceText, function: ast.FunctionDef, heads: frozenset[str]) -> Changes:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from flashlearn.explaining.edits.calls import FUNCTION
 from flashlearn.explaining.edits.edit import Edit, SourceText, bracketed, edit_kind, name_of
 from flashlearn.explaining.edits.operators import BRACKETS, OPERATOR, REDUNDANT_OPERAND
-from flashlearn.explaining.edits.rounding import ROUND_DOWN, ROUND_UP, rounds_up
+from flashlearn.explaining.edits.rounding import ROUND_DOWN, ROUND_UP, rounded_sizes, rounds_up
 
 SUMMATIONS = ("Sum", "summation", "Product", "product")
 EXCHANGED = {
@@ -113,6 +113,8 @@ def _of_product(text: SourceText, node: ast.BinOp, inner: ast.BinOp) -> Iterator
     if isinstance(inner.op, ast.FloorDiv) and b == c:
         yield text.edit(ROUND_UP, node, f"-(-{bracketed(inner.left, a)} // {b}) * {b}")
         yield text.edit(REDUNDANT_OPERAND, node, a)
+        for size in rounded_sizes(inner):
+            yield text.edit(REDUNDANT_OPERAND, node, text.of(size))
     if isinstance(inner.op, ast.FloorDiv) and b != c:
         yield text.edit(BRACKETS, node, f"{bracketed(inner.left, a)} // ({b} * {c})")
 

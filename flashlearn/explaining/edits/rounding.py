@@ -60,10 +60,20 @@ def rounds_up(node: ast.BinOp) -> bool:
 
 def rounded_down_edits(text: SourceText, node: ast.BinOp) -> Iterator[Edit]:
     """`n // b` for `(n + b - 1) // b`."""
-    divisor = ast.dump(node.right)
-    for sign, value in _terms(node.left):
-        if sign == 1 and not _is_integer(value) and ast.dump(value) != divisor:
-            yield text.edit(ROUND_DOWN, node, f"{bracketed(value, text.of(value))} // {text.of(node.right)}")
+    for value in rounded_sizes(node):
+        yield text.edit(ROUND_DOWN, node, f"{bracketed(value, text.of(value))} // {text.of(node.right)}")
+
+
+def rounded_sizes(node: ast.BinOp) -> list[ast.expr]:
+    """The `n` of `(n + b - 1) // b`; none where nothing is rounded up.
+
+    >>> [ast.unparse(n) for n in rounded_sizes(ast.parse("(n + b - 1) // b", mode="eval").body)]
+    ['n']
+    """
+    if isinstance(node.left, ast.UnaryOp) or not rounds_up(node):
+        return []
+    terms, divisor = _terms(node.left), ast.dump(node.right)
+    return [v for sign, v in terms if sign == 1 and not _is_integer(v) and ast.dump(v) != divisor]
 
 
 def _terms(node: ast.expr, sign: int = 1) -> list[tuple[int, ast.expr]]:

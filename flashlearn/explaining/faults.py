@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from flashlearn.exercise import Exercise, Mistake
+from flashlearn.explaining.edits.verification import SYNCHRONISATION
 from flashlearn.explaining.findings.case_status import BY_STATUS, OutOfBounds, Race
 from flashlearn.explaining.findings.declared import DeclaredFault
 from flashlearn.explaining.matching import fit
 from flashlearn.explaining.stage import worst_status
 from flashlearn.judging.cases import run_observed
 from flashlearn.outcome import Finding, Outcome, OutputCheck, Status
-
-SYNCHRONISATION = "synchronisation"
-"""What a fault of time in a Gluon kernel begins with; its kind comes next, and is the finding's name."""
 
 
 def from_status(exercise: Exercise, outcomes: list[Outcome]) -> Finding:

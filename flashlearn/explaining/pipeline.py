@@ -38,6 +38,8 @@ from flashlearn.explaining.precision_split import split_by_precision
 from flashlearn.explaining.rounded_besides import rounded_besides
 from flashlearn.explaining.second_look import MOST_WORK, look_again
 from flashlearn.explaining.stage import Role, Search, Stage, attempted, run, worst_status
+from flashlearn.explaining.waits import WORK as WAITS_WORK
+from flashlearn.explaining.waits import edit_for_waits
 from flashlearn.explaining.weights import find_in_weights
 from flashlearn.outcome import Finding, Outcome, Status
 
@@ -278,6 +280,14 @@ ENDED_EARLY = (
         stages.with_edit_for_fault,
         Role.REFINEMENT,
         budget=EDIT_BUDGET,
+    ),
+    Stage(
+        "edit for waits",
+        "After a fault of synchronisation: the counts, parities, bytes and slots from which waits follow are "
+        "edited one at a time, until everything is right.",
+        edit_for_waits,
+        Role.REFINEMENT,
+        budget=f"{WAITS_WORK:g} units of work, most of them accesses to memory",
     ),
     Stage(
         "edit for a crash",

@@ -78,8 +78,8 @@ def out_of_bounds(
         cause = None if exchanged else _cause(access, region, view, space, number)
         if cause is not None:
             fault = (*fault, ("cause", cause.key))
-            told = cause.index is not None and _outside(view, cause.index)
-            index, sure = (cause.index, True) if told else (index, sure)
+            known = cause.index is not None and _outside(view, cause.index)
+            index, sure = (cause.index, True) if known else (index, sure)
         if access.addresses.size == 1 and not access.masked:
             fault = (*fault, "one element")
         outside = int(bad.sum())
@@ -187,7 +187,8 @@ def _how_far_away(view: View, index: tuple[int, ...], byte: int) -> str:
     at = byte // view.itemsize - view.offset
     last = sum((n - 1) * stride for n, stride in zip(view.shape, view.strides, strict=True))
     if 0 <= at <= last:
-        return f"memory between the elements of {view.name}, which has shape {view.shape} and strides {view.strides}"
+        layout = f"shape {view.shape} and strides {view.strides}"
+        return f"memory between the elements of {view.name}, which has {layout}"
     side, apart = ("before the first", -at) if at < 0 else ("beyond the last", at - last)
     elements = "1 element" if apart == 1 else f"{apart} elements"
     return f"{elements} {side} one of {view.name}, which has shape {view.shape}"

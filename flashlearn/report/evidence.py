@@ -46,6 +46,10 @@ def evidence_of(result: CheckResult, failing: bool) -> Evidence:
         observation = with_its_case(result, observation, outcome.case.name)
     message = outcome.message if outcome and failing else ""
     in_full = message.strip() if len(message) > LONGEST_SENTENCE else ""
+    if in_full and finding is not None and in_full in finding.sentence:
+        in_full = ""  # the headline has all of it
+    elif observation and in_full.startswith(observation):
+        observation, in_full = in_full, ""
     return Evidence(
         observation=observation,
         support=support(result, outcome) if failing else "",

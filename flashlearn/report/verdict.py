@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from flashlearn.exercise import Kind
-from flashlearn.outcome import Status
+from flashlearn.outcome import Outcome, Place, Status
 from flashlearn.report.data import CheckResult
 from flashlearn.report.evidence import explanation_and_observation
 from flashlearn.report.highlight import highlight_of
@@ -91,7 +91,7 @@ def verdict_of(result: CheckResult) -> Verdict:
         sentence=sentence,
         highlight=highlight_of(result),
         signature=f"{exercise.name}{exercise.signature}" if status is Status.TODO else "",
-        where=excerpt(place, CONTEXT) if place else None,
+        where=_where(place, outcome) if place else None,
         next_step=next_step_of(result),
         links=result.links if result.passed else (),
         hint=_hint(result) if failing or status is Status.TODO else None,
@@ -124,3 +124,12 @@ def _footer(result: CheckResult) -> str:
         mode = "on the CPU"
     parts = [] if result.status in CALM else [plural(len(result.case_outcomes), "case"), mode]
     return ", ".join(parts) + (f", {duration(result.seconds, 2)}" if parts and result.seconds else "")
+
+
+def _where(place: Place, outcome: Outcome | None) -> Excerpt:
+    """The place; of partitions that wait for ever it is said that one waits there."""
+    found = excerpt(place, CONTEXT)
+    waits = outcome is not None and outcome.fault[:2] == ("synchronisation", "deadlock")
+    if not waits or place != outcome.place:
+        return found
+    return replace(found, title=f"A partition waits in {found.title[:1].lower()}{found.title[1:]}")

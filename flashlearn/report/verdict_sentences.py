@@ -77,8 +77,13 @@ def with_its_case(result: CheckResult, message: str, case: str = "") -> str:
 
 
 def shortened(message: str) -> str:
-    """A message as a headline; an overlong one is cut at a word."""
-    return textwrap.shorten(message, LONGEST_SENTENCE, placeholder=" …")
+    """A message as a headline; an overlong one is cut after a sentence, or else at a word."""
+    sentences, kept = re.split(r"(?<=[.?!]) (?=[A-Z`(])", " ".join(message.split())), ""
+    for sentence in sentences:
+        if len(kept) + 1 + len(sentence) > LONGEST_SENTENCE:
+            break
+        kept = f"{kept} {sentence}".strip()
+    return kept or textwrap.shorten(message, LONGEST_SENTENCE, placeholder=" …")
 
 
 def _pass_sentence(result: CheckResult) -> str:

@@ -83,7 +83,7 @@ def stray(launch) -> OutOfBounds:
         (
             "bound",
             "bound",
-            "40 is the size of dimension 1 of x_ptr; the address multiplies `r` by `x_row`, the stride of",
+            "40 is the size of dimension 1 of x_ptr; the address multiplies `r` by `x_row`",
         ),
         ("precedence", "precedence", "`&` binds more tightly than a comparison"),
         ("stride", "stride", "multiplies `r` by `other_row`, for which the launcher passes 47"),

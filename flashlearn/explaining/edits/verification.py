@@ -51,6 +51,9 @@ run."""
 MISFITS = ("shape", "dtype")
 """What may be wrong with the form of an output: an edit that puts it right may be found by the numbers."""
 
+SYNCHRONISATION = "synchronisation"
+"""What a fault of time in a Gluon kernel begins with; its kind comes next, and is the finding's name."""
+
 STOPPED = (Status.OUT_OF_BOUNDS, Status.RACE)
 JUDGED = (Status.PASS, Status.WRONG, *STOPPED)
 
@@ -58,22 +61,32 @@ JUDGED = (Status.PASS, Status.WRONG, *STOPPED)
 class NumericTrial:
     """A trial whose cases are decided by tensors. It has no wrong cases if the answer cannot be judged so.
 
-    With `forms`, outputs of another shape or dtype are among what an edit may put right.
+    With `forms`, outputs of another shape or dtype are among what an edit may put right; with `waits`, cases
+    that a fault of synchronisation ended.
     """
 
-    def __init__(self, exercise: Exercise, answer: Answer, outcomes: Sequence[Outcome], forms: bool = False):
+    def __init__(
+        self,
+        exercise: Exercise,
+        answer: Answer,
+        outcomes: Sequence[Outcome],
+        forms: bool = False,
+        waits: bool = False,
+    ):
         self.exercise, self.answer, self.left = exercise, answer, float(SEARCH_WORK)
         self.watched = exercise.kind is not Kind.TORCH or any(map(_launches, outcomes))
         self.run_work = KERNEL_RUN_WORK if self.watched else TORCH_RUN_WORK
         asked = MISFITS if _only_dtypes(outcomes) else ("shape",)
-        fit = [_comparable(o, forms) if self.watched or forms else _decidable(o, asked) for o in outcomes]
+        fit = [
+            _comparable(o, forms, waits) if self.watched or forms else _decidable(o, asked) for o in outcomes
+        ]
         judged = exercise.judged.read is None and all(fit)
         self.wrong = sorted((o for o in outcomes if o.status is not Status.PASS and judged), key=cost)
         passing = [o for o in outcomes if o.status is Status.PASS and o.mode == "observed"]
         self.right = right_cases(passing)
         self.others = sorted((o for o in passing if all(o is not one for one in self.right)), key=cost)
         outputs = {c.name for o in self.wrong for c in o.outputs if not c.ok}
-        stopped = any(o.status in STOPPED or not o.outputs for o in self.wrong)
+        stopped = any(_stops(o) or not o.outputs for o in self.wrong)
         self.bad = set(exercise.outputs) if stopped else outputs
         self.reached = 0
         self.superfluous = self.wasteful = False
@@ -169,7 +182,7 @@ class NumericTrial:
 
     def stopped(self) -> list[Outcome]:
         """The wrong cases that an access stopped, fastest first."""
-        return [o for o in self.wrong if o.status in STOPPED]
+        return [o for o in self.wrong if _stops(o)]
 
     def completes(self, section: int, text: str, outcome: Outcome) -> bool:
         """Whether a case completes with this text in place of that section."""
@@ -242,9 +255,19 @@ def _varied(outcomes: Sequence[Outcome]) -> list[Outcome]:
     return [outcome for _, _, outcome in sorted(order, key=lambda one: one[:2])]
 
 
+def is_of_time(outcome: Outcome) -> bool:
+    """Whether a fault of synchronisation in a Gluon kernel ended a case."""
+    return outcome.fault[:1] == (SYNCHRONISATION,)
+
+
+def _stops(outcome: Outcome) -> bool:
+    """Whether an access ended a case, or a fault of synchronisation."""
+    return outcome.status in STOPPED or is_of_time(outcome)
+
+
 def _access_limit(outcome: Outcome) -> int:
     """The accesses that an edited text may take. The number that a stopped case needs is unknown."""
-    if outcome.status in STOPPED:
+    if _stops(outcome):
         return UNKNOWN_ACCESSES
     return max(MIN_ACCESSES, int(ACCESS_FACTOR * cost(outcome)))
 
@@ -273,11 +296,11 @@ def _decidable(outcome: Outcome, misfits: Sequence[str]) -> bool:
     return outcome.status in (Status.PASS, Status.WRONG) and outcome.mode == "observed" and not outcome.fault
 
 
-def _comparable(outcome: Outcome, forms: bool) -> bool:
+def _comparable(outcome: Outcome, forms: bool, waits: bool) -> bool:
     """True for a case that was judged by its numbers, or could have been."""
-    if outcome.status not in JUDGED or outcome.mode != "observed":
+    if outcome.mode != "observed" or (outcome.status not in JUDGED and not (waits and is_of_time(outcome))):
         return False
-    if outcome.status in STOPPED:
+    if _stops(outcome):
         return True
     return not outcome.fault and all(
         isinstance(check.got, torch.Tensor)

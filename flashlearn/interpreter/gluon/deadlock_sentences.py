@@ -26,8 +26,7 @@ def _hint(waiting: Sequence[Mapping[str, Any]]) -> str:
         one = len(gone[0]["returned"]) == 1
         return (
             f" Only {names} {'has' if one else 'have'} arrived on `{gone[0]['array']}`, and "
-            f"{'it has' if one else 'they have'} returned. How often does this wait ask for a phase, and how "
-            f"often {'does' if one else 'do'} {names} arrive?"
+            f"{'it has' if one else 'they have'} returned."
         )
     if partly:
         w = partly[0]

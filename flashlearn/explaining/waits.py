@@ -14,7 +14,7 @@ from flashlearn.explaining.edits.verification import NumericTrial, is_of_time
 from flashlearn.explaining.faults import from_status
 from flashlearn.explaining.findings.case_status import Crashed
 from flashlearn.explaining.findings.declared import DeclaredFault
-from flashlearn.explaining.findings.edits import DeclaredInLine, EditAndMistake
+from flashlearn.explaining.findings.edits import AndOneEdit, DeclaredInLine, EditAndMistake
 from flashlearn.explaining.findings.two_mistakes import AfterRepair
 from flashlearn.explaining.repaired import Repaired
 from flashlearn.explaining.stage import Search
@@ -49,7 +49,7 @@ def edit_for_waits(search: Search) -> Finding | None:
                 continue
             if trial.repaired(i, text) == trial.bad and trial.generalises(i, text, trial.bad):
                 found = edit_finding(trial.wrong, section, edit)
-                return _with_declared(search.finding, found) if declared else found
+                return _with_edit(search.finding, found)
             if trial.reached or trial.completes(i, text, trial.wrong[0]):
                 some.append((trial.reached, i, edit))
     some.sort(key=lambda one: -one[0])
@@ -57,9 +57,10 @@ def edit_for_waits(search: Search) -> Finding | None:
     return next(filter(None, looks), None)
 
 
-def _with_declared(finding: Finding, edit: Finding) -> Finding:
-    """What the exercise says of a fault, and the line where an edit takes it back."""
-    return Finding(DeclaredInLine((finding, edit)), edit.place, edit.fits, edit.of)
+def _with_edit(finding: Finding, edit: Finding) -> Finding:
+    """The fault, with what the exercise says of it, and the line where an edit takes it back."""
+    kind = DeclaredInLine if isinstance(finding.kind, DeclaredFault) else AndOneEdit
+    return Finding(kind((finding, edit)), edit.place, edit.fits, edit.of)
 
 
 def _after(search: Search, number: int, edit: Edit, faults: bool) -> Finding | None:

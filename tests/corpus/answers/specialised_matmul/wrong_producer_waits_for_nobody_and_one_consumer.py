@@ -2,7 +2,7 @@
 # title: producer waits for nobody and one consumer
 # says: two: mbarrier.wait(empty.index(at), phase) without ^ 1 waits for a phase that cannot be over before
 #   the first round; and empty counts one arrival, so one consumer frees the slot for both
-# names: deadlock
+# names: deadlock; one consumer is enough
 # base: _course_solution_without_markers
 
 # --- replace

@@ -8,7 +8,15 @@ from dataclasses import replace
 from flashlearn.explaining.edits.edit import Edit, SourceText
 
 OPERATORS = b"+-*/%@&|^<>=~."
-LOOSE = ast.BinOp | ast.UnaryOp | ast.BoolOp | ast.Compare | ast.IfExp | ast.Lambda
+BONDS: tuple[tuple[type[ast.AST], ...], ...] = (
+    (ast.Lambda, ast.IfExp),
+    (ast.BoolOp, ast.Not, ast.Compare),
+    (ast.BitOr, ast.BitXor, ast.BitAnd),
+    (ast.LShift, ast.RShift, ast.Add, ast.Sub),
+    (ast.Mult, ast.Div, ast.FloorDiv, ast.Mod, ast.MatMult),
+    (ast.UnaryOp, ast.Pow),
+)
+"""What holds an expression together, the loosest first."""
 
 
 def kept_together(text: SourceText, edit: Edit) -> Edit:
@@ -24,14 +32,22 @@ def kept_together(text: SourceText, edit: Edit) -> Edit:
     after = text.raw[edit.end :].lstrip()[:1]
     if (before not in OPERATORS or not before) and (after not in OPERATORS or not after):
         return edit
-    try:
-        put = ast.parse(edit.put.strip(), mode="eval").body
-    except SyntaxError:
-        return edit  # a part of a statement, or several parts of a list
-    if not isinstance(put, LOOSE):
+    put, old = _bond(edit.put.encode()), _bond(text.raw[edit.start : edit.end])
+    if put is None or old is None or put >= old:
         return edit
     whole = replace(edit, put=f"({edit.put})")
     return edit if _tree(text, edit) in ("", _tree(text, whole)) else whole
+
+
+def _bond(written: bytes) -> int | None:
+    """How tightly an expression holds together; None for what is none: a part of a statement, a list."""
+    try:
+        node = ast.parse(written.strip(), mode="eval").body
+    except SyntaxError:
+        return None
+    kind = node.op if isinstance(node, ast.BinOp) else node
+    kind = node.op if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not) else kind
+    return next((level for level, kinds in enumerate(BONDS) if isinstance(kind, kinds)), len(BONDS))
 
 
 def _tree(text: SourceText, edit: Edit) -> str:

@@ -134,6 +134,13 @@ VIEWS = ("transposed", "every other column")
 """Data that is laid out as a view."""
 
 
+def long_row(at_most: int, **more: object) -> Case:
+    """One row, whose length is drawn: in a class it is another one, and no block is always long enough."""
+    sizes = {"rows": 1, "columns": at_most}
+    name = f"1 × {at_most * 3 // 4} to {at_most}"
+    return build_case(name, sizes, torch.float32, tags={"ragged": True, "large": False}, **more)
+
+
 def rows(rows: int, columns: int, dtype: torch.dtype = torch.float32, note: str = "", **more: object) -> Case:
     """A matrix; a row is ragged where its length is no power of two."""
     tags = {
@@ -148,7 +155,7 @@ def rows(rows: int, columns: int, dtype: torch.dtype = torch.float32, note: str 
 def matrix(case: Case, generator: torch.Generator) -> Inputs:
     """x [rows, columns], laid out and filled as the case says."""
     rows, columns = case.sizes["rows"], case.sizes["columns"]
-    if case.data == "a length of its own":  # in a class it is another one: no block is always long enough
+    if case.data == "a length of its own":
         columns = int(torch.randint(columns * 3 // 4, columns + 1, (1,), generator=generator))
     if case.layout == "strided":  # a window into a wider matrix: rows do not follow one another in memory
         return {"x": draw(case, generator, rows, columns + 7)[:, 3 : 3 + columns]}
@@ -184,7 +191,7 @@ row_sum = Exercise(
         # a sum carried in half precision loses what is left over
         rows(260, 70, torch.float16, "cancelling", data="the last column takes back the rest", seed=9),
         rows(16, 100, torch.bfloat16, seed=10),
-        rows(1, 12_000, note="the beginning of a long row", data="a length of its own", seed=13),
+        long_row(12_000, note="a long row", data="a length of its own", seed=13),
         rows(4099, 3000, gpu=True, seed=11),
     ),
     judged=HowJudged(

@@ -69,6 +69,15 @@ MISTAKES = {
         next_step="The offsets make the addresses; what is stored there is the program's number.",
         wrong=lambda x, block: _elements(x),
     ),
+    "first elements' numbers": Mistake(
+        sentence=(
+            "Each slot holds the number of its block's first element, p · block; it should hold the number p "
+            "of the program."
+        ),
+        next_step="The number of the program times the block is where its elements begin. What is stored "
+        "there is the program's number.",
+        wrong=lambda x, block: ids(x, block) * block,
+    ),
     "lane numbers": Mistake(
         sentence=(
             "Each slot holds its place within the block, i % block; it should hold the program's "

@@ -1,7 +1,7 @@
 # label: wrong
 # title: stores the block's first element
 # says: You store where the block begins, block times its number.
-# names: constant factor
+# names: first elements' numbers; constant factor
 # base: right_three_programs_share_the_blocks_in_a_loop
 
 # --- replace

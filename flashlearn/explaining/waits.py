@@ -21,10 +21,10 @@ from flashlearn.explaining.stage import Search
 from flashlearn.judging.cases import run_observed
 from flashlearn.outcome import Finding, Status
 
-WORK = 600.0
+WORK = 250.0
 """Work that the search may take."""
 
-MOST_SECOND_LOOKS = 2
+MOST_SECOND_LOOKS = 1
 """Edits with which some cases pass whose whole effect is looked at."""
 
 

@@ -16,6 +16,8 @@ SIMPLE = ast.Assign | ast.AugAssign | ast.Expr
 ASSIGNMENTS = {ast.Add: "+=", ast.Sub: "-=", ast.Mult: "*=", ast.Div: "/="}
 OTHER_ASSIGNMENTS = {"+=": ("=", "-="), "-=": ("+=",), "*=": ("/=", "="), "/=": ("*=",)}
 BASES = ("0.6931471805599453", "1.4426950408889634")
+LATE = 3
+"""A variant after the others."""
 LOOP_QUESTION = "What should happen in every iteration, and what once?"
 
 REDUNDANT_STATEMENT = edit_kind(
@@ -49,6 +51,11 @@ EXCHANGED_NAMES = edit_kind(
     question="What do the two exchanged parts stand for, and where does each belong?",
     moves_access=True,
     mixes_names=True,
+)
+EXCHANGED_DIVISIONS = edit_kind(
+    "exchanged divisions",
+    question="Which of the two numbers advances with every step, and which one only after a whole row?",
+    moves_access=True,
 )
 STATEMENT_ORDER = edit_kind(
     "statement order",
@@ -100,6 +107,9 @@ def exchanged_name_edits(
     text: SourceText, function: ast.FunctionDef, names: Set[str], sizes: Set[str] = frozenset()
 ) -> Iterator[Edit]:
     """Two of the names in each other's place, throughout an expression or before an =; or two such sizes."""
+    apart = list(_quotients_and_remainders(function))
+    yield from (_exchanged_operators(text, *pair) for pair in apart)
+    defined = {one.targets[0].id for pair in apart for one in pair}
     for node in ast.walk(function):
         target = node.targets[0] if isinstance(node, ast.Assign) else None
         if isinstance(target, ast.Tuple) and len(target.elts) == 2 and names & {*map(text.of, target.elts)}:
@@ -116,7 +126,35 @@ def exchanged_name_edits(
                 if family is names or similar(one, other):
                     own = [n for n in found if n.id in (one, other)]
                     new = renamed(text, node, own, {one: other, other: one})
-                    yield text.edit(EXCHANGED_NAMES, node, new)
+                    late = LATE * bool(defined & names_in(node))  # their definitions are tried first
+                    yield text.edit(EXCHANGED_NAMES, node, new, late)
+
+
+def _quotients_and_remainders(function: ast.FunctionDef) -> Iterator[tuple[ast.Assign, ast.Assign]]:
+    """Two assignments, one after the other, of what a number leaves and gives when it is divided."""
+    for _, body in _bodies(function):
+        for one, other in itertools.pairwise(body):
+            if not all(
+                isinstance(s, ast.Assign)
+                and isinstance(s.targets[0], ast.Name)
+                and isinstance(s.value, ast.BinOp)
+                for s in (one, other)
+            ):
+                continue
+            operators = {type(one.value.op), type(other.value.op)}
+            operands = [(ast.unparse(s.value.left), ast.unparse(s.value.right)) for s in (one, other)]
+            if operators == {ast.FloorDiv, ast.Mod} and operands[0] == operands[1]:
+                yield one, other
+
+
+def _exchanged_operators(text: SourceText, one: ast.Assign, other: ast.Assign) -> Edit:
+    """`b = n // H` and `h = n % H` for `b = n % H` and `h = n // H`."""
+    (start, middle), (after, end) = text.span(one.value), text.span(other.value)
+    first, second = text.of(one.value), text.of(other.value)
+    a, b = text.of(one.targets[0]), text.of(other.targets[0])
+    put = second + text.raw[middle:after].decode() + first
+    old, new = f"{a} = {first}; {b} = {second}", f"{a} = {second}; {b} = {first}"
+    return Edit(EXCHANGED_DIVISIONS, start, end, put, one.lineno, old, new)
 
 
 def _bodies(function: ast.FunctionDef) -> Iterator[tuple[ast.stmt | None, list[ast.stmt]]]:

@@ -51,6 +51,7 @@ from flashlearn.explaining.edits.operators import (
     OPERATOR,
     REDUNDANT_OPERAND,
 )
+from flashlearn.explaining.edits.rounding import ROUND_DOWN, ROUND_UP
 from flashlearn.explaining.edits.statements import ASSIGNMENT, EXCHANGED_NAMES
 
 SUMS = ast.Add | ast.Sub
@@ -143,6 +144,9 @@ def formula_edits(text: SourceText, function: ast.FunctionDef, known: NameFamili
             for operand in products(statement.value):
                 others = dict.fromkeys([*numbers, *(n for n in scopes[operand] if n not in several)])
                 yield from times_in_product(text, operand, list(others))
+        if isinstance(statement, ast.For):
+            whole = (edit for node in ast.walk(statement.iter) for edit in integer_edits(text, node, []))
+            yield from (edit for edit in whole if edit.kind in (ROUND_UP, ROUND_DOWN))
         if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Subscript):
             target, value = text.of(statement.targets[0]), text.of(statement.value)
             if value not in ("0", "0.0"):  # adding it would only leave the line out

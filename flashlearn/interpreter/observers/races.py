@@ -200,8 +200,7 @@ class RaceDetector(Observer):
         at = element(access.region, unit * access.region.unit)
         sentence = (
             f"Program {self.program} writes {at}, which program {_other(other, self.program)} writes too, "
-            "with the same value. Nothing is lost as long as the values are equal, but the work is done "
-            "twice: one program should own each element."
+            "with the same value. One program should own each element."
         )
         self.space.cautions.add(SAME_VALUE, sentence, self.space.place())
 

@@ -171,7 +171,7 @@ def test_an_index_below_zero_is_told_where_the_index_begins():
         ("product = (o * do).to(tl.float32)", "Are the operands converted"),
         ("s = tl.dot(q, k).to(q.dtype)", "The result of tl.dot is in tl.float32"),
         ("p = tl.exp(s - m[:, None]).to(v.dtype)", "Which uses of this value"),
-        ("inner = tl.sum(p * dp, axis=0)", "an operand, the result, or a product"),
+        ("inner = tl.sum(p * dp, axis=0)", "which of its uses need all digits"),
     ],
 )
 def test_what_is_asked_of_a_line_that_rounds_fits_the_line(text, asked):

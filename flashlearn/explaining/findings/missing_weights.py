@@ -178,33 +178,35 @@ class PairsMissing(FindingKind):
         if self.share is not None:
             at_most = f"{self.share:.0e}".replace("e-0", "e-")
             return Wording(
-                f"{self.count} pair{'s have' if several else ' has'} almost no weight, at most about "
-                f"{at_most} of the right one (case {self.case}): "
-                f"{'the first is ' * several}key {key} of query {query}.",
+                f"At least {self.count} pair{'s have' if several else ' has'} almost no weight, at most "
+                f"about {at_most} of the right one (case {self.case}): "
+                f"{'for example ' * several}key {key} of query {query}.",
                 "What makes P so small there: what is added to these scores, or which factor does P get?",
             )
         if self.lines == "query":
-            what = f"{self.count} queries give" if several else f"Query {query} gives"
-            first = f"; the first is query {query}" * several
+            what = f"At least {self.count} queries give" if several else f"Query {query} gives"
+            first = f"; one of them is query {query}" * several
             return Wording(
                 f"{what} no weight to any key (case {self.case}){first}.",
                 "Does the loop, or the grid, reach these queries, and does every mask let them through?",
             )
         if self.lines == "key":
-            what = f"{self.count} keys get" if several else f"Key {key} gets"
-            first = f"; the first is key {key}" * several
+            what = f"At least {self.count} keys get" if several else f"Key {key} gets"
+            first = f"; one of them is key {key}" * several
             return Wording(
                 f"{what} no weight from any query (case {self.case}){first}.",
                 "Does the loop, or the grid, reach these keys, and does every mask let them through?",
             )
         sentence = (
-            f"{self.count} pair{'s' * (self.count != 1)} of a query and a key that it sees have no weight "
-            f"(case {self.case}); the first is key {key} of query {query}"
+            f"At least {self.count} pair{'s' * several} of a query and a key that it sees "
+            f"{'have' if several else 'has'} no weight (case {self.case}); for example key {key} of query "
+            f"{query}"
         )
         if self.future:
             return Wording(
                 f"{sentence}. All of them are pairs that a causal mask hides, and this case has none.",
-                "Which comparisons hide a pair here, and do all of them apply without a causal mask?",
+                "Which comparisons hide a pair here, which loops end before it, and is all of that "
+                "meant without a causal mask?",
             )
         return Wording(
             f"{sentence}.",

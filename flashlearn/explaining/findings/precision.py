@@ -139,10 +139,7 @@ class RoundedInside(FindingKind):
             )
         if ROUNDED.search(self.text):
             return "Which uses of this value need all its digits, and does any need it in half precision?"
-        return (
-            "What is in half precision in this line: an operand, the result, or a product on the way to it? "
-            f"Only {self._rounded} may be rounded."
-        )
+        return "What is in half precision in this line, and which of its uses need all digits?"
 
     @property
     def _rounded(self) -> str:

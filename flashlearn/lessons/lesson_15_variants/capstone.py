@@ -185,6 +185,7 @@ capstone = Exercise(
         capstone_case([64, 30], D=32, H=4, H_k=2, window=33, sinks=True, dtype=FP16, seed=6),
         capstone_case([40, 70], D=64, cap=3.0, slopes=True, p=0.1, dtype=BF16, seed=7),
         capstone_case([1, 20], [50, 20], D=24, H=3, window=1, slopes=True, layout="strided", seed=8),
+        capstone_case([7, 4], [40, 9], seed=11),
         capstone_case([300, 1, 700], D=64, H=4, H_k=2, window=200, sinks=True, dtype=FP16, gpu=True, seed=9),
         capstone_case([500, 900], D=128, H=4, cap=20.0, slopes=True, p=0.1, dtype=BF16, gpu=True, seed=10),
     ),

@@ -171,7 +171,7 @@ def test_a_count_of_blocks_is_not_called_the_index_where_the_programs_number_is_
     y = torch.zeros(4, 1)
     error = stray(lambda: one_number_per_block[(4, 1)](y, 64, BLOCK=16))
     assert (
-        "writes 1 element beyond the last one of y_ptr, which has shape (4, 1)" in error.sentence
+        "writes 1 element past the end of y_ptr, which has shape (4, 1)" in error.sentence
         and "cdiv(M, BLOCK)`, index" not in error.sentence
     )
 
@@ -190,7 +190,7 @@ def other_strides_twice(x_ptr, y_ptr, M, N, other_row, BLOCK: tl.constexpr):
 def test_a_product_that_is_0_where_it_stops_is_not_the_cause():
     x, y = torch.zeros(20, 16), torch.zeros(16)
     error = stray(lambda: other_strides_twice[(1,)](x, y, 20, 16, 32, BLOCK=32))
-    assert "1 element beyond the last one of x_ptr" in error.sentence and "multiplies" not in error.sentence
+    assert "1 element past the end of x_ptr" in error.sentence and "multiplies" not in error.sentence
 
 
 @triton.jit
@@ -202,7 +202,7 @@ def one_per_query(y_ptr, S, BLOCK: tl.constexpr):
 def test_where_two_dimensions_have_one_stride_an_access_is_told_by_its_distance_not_by_an_index():
     y = torch.zeros(3, 2, 1)  # [B, H, S] with one query: heads and queries lie one element apart
     error = stray(lambda: one_per_query[(1, 6)](y, 1, BLOCK=8))
-    assert "writes 1 element beyond the last one of y_ptr, which has shape (3, 2, 1)" in error.sentence
+    assert "writes 1 element past the end of y_ptr, which has shape (3, 2, 1)" in error.sentence
     assert "index 1" not in error.sentence and "index 2" not in error.sentence
 
 
@@ -216,5 +216,5 @@ def rows_of_one_dimension(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
 def test_rows_that_are_one_dimension_of_the_tensor_are_no_other_strides():
     x, y = torch.zeros(2, 24), torch.zeros(16)  # each row holds six of four
     error = stray(lambda: rows_of_one_dimension[(1,)](x, y, 12, BLOCK=16))
-    assert "beyond the last one of x_ptr" in error.sentence or "x_ptr[" in error.sentence
+    assert "past the end of x_ptr" in error.sentence or "x_ptr[" in error.sentence
     assert "Neighbouring lanes" not in error.sentence and "multiplies" not in error.sentence

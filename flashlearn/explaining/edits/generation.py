@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import functools
 import itertools
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
@@ -62,6 +63,8 @@ from flashlearn.explaining.edits.statements import exchanged_name_edits, stateme
 from flashlearn.explaining.edits.strides import missing_move_edits, own_stride_edits, shared_offset_edits
 from flashlearn.explaining.edits.wrapped_indices import wrapped_index_edits
 
+BLOCK_NAME = re.compile(r"(?:B|block)_\w+$", re.IGNORECASE)
+
 Changes = dict[tuple[int, int, str], Edit]
 """Edits by what they change: two that make the same text are one, under the kind that proposed it first."""
 
@@ -96,6 +99,8 @@ def _function_edits(text: SourceText, function: ast.FunctionDef, heads: frozense
     if is_formula(function):
         changes = {at: name_in_formula(edit) for at, edit in changes.items() if not calls_triton(edit)}
         _add(changes, formula_edits(text, function, known))
+        changes = {at: e for at, e in changes.items() if not _result_for_block(e, known)}
+        changes = {at: e for at, e in changes.items() if not _cancels(text, e)}
     if is_gluon(function):
         changes = {at: new for at, edit in changes.items() if (new := in_gluon(edit)) is not None}
         _add(changes, product_edits(text, function), override=True)
@@ -111,6 +116,19 @@ def _function_edits(text: SourceText, function: ast.FunctionDef, heads: frozense
         _add(changes, exchanged_name_edits(text, function, heads - {*known.parameters}, sizes))
     _add(changes, list(repeated_edits(text, changes.values())))
     return changes
+
+
+def _result_for_block(edit: Edit, known: NameFamilies) -> bool:
+    """True if a value that is computed takes the place of a block's size: by chance that makes one block."""
+    return (
+        bool(BLOCK_NAME.match(edit.old)) and edit.new in known.assigned and edit.new not in known.parameters
+    )
+
+
+def _cancels(text: SourceText, edit: Edit) -> bool:
+    """True if what was multiplied is divided by itself then, which is a long way to write 1."""
+    before = "".join(text.raw[: edit.start].decode().split())
+    return before.endswith(f"*{edit.put}/")
 
 
 def _add(changes: Changes, edits: Iterable[Edit], override: bool = False) -> None:

@@ -33,6 +33,7 @@ BASES = {
     "log": "Which base must this logarithm have: e or 2?",
 }
 UNWRITTEN = "What does this tensor hold before the first value is stored in it?"
+MASKED = "Along which of its dimensions can the tile extend beyond the tensor, and does the mask test each?"
 LARGER = "Which of the two values is needed here: the larger or the smaller?"
 TOKENS = re.compile(r"//|[-+*/%&|@]|\w+|[^\s\w]")
 
@@ -91,6 +92,10 @@ def _of_comparison(old: str, new: str) -> str:
     return "For which values must this condition be true?" if opposite else ""
 
 
+def _of_name(old: str, new: str) -> str:
+    return MASKED if "<" in new and "<" not in old else ""
+
+
 BY_KIND: dict[str, Callable[[str, str], str]] = {
     "operator": _of_operator,
     "redundant operand": _of_operand,
@@ -98,4 +103,5 @@ BY_KIND: dict[str, Callable[[str, str], str]] = {
     "function": _of_function,
     "comparison": _of_comparison,
     "fill value": _of_fill,
+    "name": _of_name,
 }

@@ -16,6 +16,12 @@ ARRIVALS = edit_kind(
     "arrivals",
     question="Which operations arrive on this barrier in one phase? A copy brings bytes, and is no arrival.",
 )
+REDUNDANT_ARRIVAL = edit_kind(
+    "redundant arrival",
+    sentence="Line {line} is `{old}`; without it",
+    question="Which operations arrive on this barrier in one phase? A copy brings bytes, and is no arrival.",
+    quotes_both=False,
+)
 PARITY = edit_kind(
     "parity",
     question="How many phases of this barrier are over when this wait is met for the first time, and how "
@@ -62,7 +68,13 @@ def _argument(call: ast.Call, number: int, name: str) -> ast.expr | None:
 
 
 def _arrivals(text: SourceText, function: ast.FunctionDef) -> Iterator[Edit]:
-    """Another count in `mbarrier.init`."""
+    """No arrival where there is one beside `mbarrier.expect`, which is one; another count in `init`."""
+    expected = {text.of(call.args[0]) for call in _calls(function, "expect") if call.args}
+    statements = (n for n in ast.walk(function) if isinstance(n, ast.Expr) and isinstance(n.value, ast.Call))
+    for node in statements:
+        call = node.value
+        if name_of(call) == "arrive" and call.args and text.of(call.args[0]) in expected:
+            yield text.edit(REDUNDANT_ARRIVAL, node, "pass")
     for call in _calls(function, "init"):
         count = _argument(call, 1, "count")
         if isinstance(count, ast.Constant):

@@ -252,6 +252,12 @@ class PartlyWritten(FindingKind):
     def wording(self) -> Wording:
         """How many elements, and the other mistake."""
         (other,) = self.parts
+        if isinstance(other.kind, AtOnce):
+            return Wording(
+                f"{other.sentence} Besides, no program writes {self.count} of {self.total} elements of "
+                f"{self.output} (case {self.case}).",
+                other.next_step,
+            )
         return Wording(
             f"There are two mistakes. (1) No program writes {self.count} of {self.total} elements of "
             f"{self.output} (case {self.case}). (2) What is written is wrong, too. {other.sentence}",

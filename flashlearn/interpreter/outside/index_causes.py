@@ -133,8 +133,8 @@ def _of_number(index: Index, access: OutsideAccess, conditions: Sequence[Conditi
         whose = f" (line {line}: `{ast.unparse(origin)}`)" if origin is not node else ""
         key = "axis" if index.size in _without(access.grid, axis) else "programs"
         return Cause(key, f"{which}{whose}: the grid has {count} {programs} along axis {axis}.")
-    if origin is node and isinstance(node, ast.Name):
-        return None  # an argument, more likely a stride that has the index for its factor
+    if origin is node and isinstance(node, ast.Name | ast.Constant):
+        return None  # an argument or a number: more likely a stride that has the index for its factor
     computed = f": line {line} computes it as `{ast.unparse(origin)}`" if origin is not node else ""
     return Cause("number", f"{which}{computed}{_with_values(origin, scope, line)}.")
 

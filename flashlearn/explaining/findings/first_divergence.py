@@ -98,6 +98,11 @@ class FirstDivergence(FindingKind):
             return "Which line applies this factor, or leaves it out: this one, or one before it?"
         if kind == "power":
             return "e^x is 2^(x log2 e): do the function and the unit of its exponent fit each other here?"
+        unmasked = [name for name, what in self.besides if what.endswith("without the mask")]
+        if unmasked:
+            return (
+                f"On which way does `{unmasked[0]}` come here without the mask, and which tiles may take it?"
+            )
         stale = [name for name, what in self.besides if what.startswith("still that of")]
         if stale:
             return f"At which step must `{stale[0]}` begin anew?"
@@ -128,7 +133,8 @@ class FirstDivergence(FindingKind):
         own = "" if self.stored else self.variable
         agrees = tuple(name for name in self.agrees if not self.stored or name != self.variable)
         verb = "is" if len(agrees) == 1 else "are"
-        though = f", though {listed(agrees, own)} {verb} right" if agrees else ""
+        unsure = self.stored and self.quantity == "LSE"  # a guard may have changed them in rows without keys
+        though = f", though {listed(agrees, own)} {verb} right" if agrees and not unsure else ""
         alike: dict[str, list[str]] = {}
         for name, what in self.besides:
             alike.setdefault(what, []).append(name)

@@ -78,6 +78,7 @@ WHERE_ALL_SEE = {
 }
 """The next step where every row has something to see, and no element is finite."""
 
+EARLIER = "Another line makes a NaN before this one. Does that reach the values that are used here?"
 EMPTY = ("log of zero", "zero over zero")
 INFINITE = ("overflow", "division by zero", "log of zero")
 
@@ -124,6 +125,7 @@ class NanOrigin(FindingKind):
             step = next((ask for name, ask in EXPONENTIALS.items() if name in self.text), step)
         if not self.blind and self.everywhere:
             step = WHERE_ALL_SEE.get(self.infinities, step)
+        step = step if self.first or self.operation in INFINITE else EARLIER
         reached = reach(self.case, self.output, self.count, self.total)
         if self.unread and self.operation in EMPTY:
             reached += (

@@ -54,7 +54,7 @@ MISTAKES = {
     ),
     "the first loop ends at tiles of the second": Mistake(
         "The end of the first loop is rounded to tiles of `edge` keys, but the loop walks tiles of block_k.",
-        "`whole` comes from split_loops: which size of tile is it given?",
+        "The first loop ends after whole tiles: of which size are its tiles?",
         **_wrong("whole tiles of its own"),
     ),
     "all keys have a mask": Mistake(

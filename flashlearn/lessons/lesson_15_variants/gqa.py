@@ -67,6 +67,9 @@ formula = faulty_formula(faulty_gqa)
 AT_HEADS_OF_Q = variant(
     variants.gqa, variants.group_key_head, edits=(("return h // (H // H_k)", "return h"),)
 )
+BY_HEADS_OF_K = variant(
+    variants.gqa, variants.group_key_head, edits=(("return h // (H // H_k)", "return h // H_k"),)
+)
 
 MISTAKES = {
     "heads dealt round": Mistake(
@@ -122,6 +125,13 @@ MISTAKES = {
         "another batch, or nothing.",
         "With 6 heads of Q and 3 of K, which head of K does the last head of Q meet?",
         launcher=AT_HEADS_OF_Q,
+        status=Status.OUT_OF_BOUNDS,
+    ),
+    "divided by the number of heads of K": Mistake(
+        "The number of Q's head is divided by the number of heads of K. It must be divided by the number of "
+        "heads in a group, H / H_k: the two are equal only where H is H_k².",
+        "With 6 heads of Q and 2 of K, how many heads of Q share one of K?",
+        launcher=BY_HEADS_OF_K,
         status=Status.OUT_OF_BOUNDS,
     ),
 }  # fmt: skip

@@ -175,7 +175,7 @@ WRONG = {
     ),
     "LSE in base 2": (
         "flash_forward", FORWARD, [("top + tl.log(total)", "top + tl.log2(total)")],
-        "tl.store(lse_ptr", "LSE", "`top` and `total` are right",
+        "tl.store(lse_ptr", "LSE", "is not LSE (case",
     ),
     "K by the wrong stride from the second tile on": (
         "flash_forward", FORWARD,

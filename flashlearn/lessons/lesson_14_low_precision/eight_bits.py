@@ -81,6 +81,10 @@ def spread(scales: Tensor, block_m: int, block_n: int, M: int, N: int) -> Tensor
     return wide[..., :M, :N]
 
 
+LEAST = {f"at least 10^−{power}": 10.0**-power for power in (0, 4, 5, 6, 8, 10, 12, 20, 30)}
+"""What some kernels take for the largest magnitude of a block of zeros."""
+
+
 def quantized(x: Tensor, block_m: int, block_n: int, faults: Faults = NONE) -> tuple[Tensor, Tensor]:
     """e4m3 values like x [M, N] and fp32 scales, one per block; of fp64 both are exact, and not rounded."""
     wide = x if x.dtype == torch.float64 else x.float()
@@ -96,7 +100,12 @@ def quantized(x: Tensor, block_m: int, block_n: int, faults: Faults = NONE) -> t
     if "e5m2's limit" in faults:
         limit = 57344.0
     scales = largest / limit
-    if "zero blocks" not in faults:
+    least = next((least for name, least in LEAST.items() if name in faults), 0.0)
+    if least:
+        scales = (
+            largest.clamp(min=least) / limit if least < 1 else torch.where(largest == 0, 1.0, largest) / limit
+        )
+    elif "zero blocks" not in faults:
         scales = torch.where(largest == 0, 1.0, scales)
     each = spread(scales, block_m, block_n, M, N)
     values = wide * each if "multiplied" in faults else wide if "not scaled" in faults else wide / each

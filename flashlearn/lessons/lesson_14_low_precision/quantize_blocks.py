@@ -75,6 +75,14 @@ MISTAKES = {
         "Which scale would work for a block of nothing but zeros?",
         **formula("zero blocks"),
     ),
+    "another scale for a block of zeros": Mistake(
+        "In a block of zeros the largest magnitude is replaced by another number before it is divided by "
+        "448, so its scale is not 1.",
+        "Which of the two must the guard change: the largest magnitude, or the scale?",
+        **formula(
+            "at least 10^−0", also=tuple(name for name in eight_bits.LEAST if name != "at least 10^−0")
+        ),
+    ),
     "the tile is loaded without a mask": Mistake(
         "A tile that reaches beyond the matrix is loaded whole.",
         "Rows end at M, and columns at N: one mask says both.",

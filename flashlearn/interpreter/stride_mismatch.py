@@ -143,4 +143,7 @@ def intended_index(bytes_in: np.ndarray, lane: Index, view: View) -> Index | Non
     index = view.coordinates(int(bytes_in[tuple(start)]))
     if not view.shape or any(not 0 <= i < n for i, n in zip(index, view.shape, strict=True)):
         return None
+    fixed = [s for d, s in enumerate(view.strides) if d not in moved and s and view.shape[d] > 1]
+    if any(index[d] and 0 < s < view.strides[d] for d in moved for s in fixed):
+        return None  # a head that is too large, say, leads to the next row in memory
     return tuple(i + moved.get(d, 0) for d, i in enumerate(index))

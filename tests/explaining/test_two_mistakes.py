@@ -14,7 +14,7 @@ from flashlearn.explaining import diagnose, predictions
 from flashlearn.explaining.edits.echoes import Echoes
 from flashlearn.explaining.explanations import _of_other_outputs, second_in_formula
 from flashlearn.explaining.findings.declared import Declared
-from flashlearn.explaining.findings.two_mistakes import PartlyWritten
+from flashlearn.explaining.findings.two_mistakes import AtOnce, PartlyWritten
 from flashlearn.explaining.in_some_cases import find_in_some_cases
 from flashlearn.explaining.mistake_pairs import _nearest_first
 from flashlearn.explaining.predictions import Candidate, Predictions
@@ -199,3 +199,11 @@ def test_a_second_fault_in_the_formula_that_fits_is_told_where_it_is_a_mistake_o
 def test_where_elements_are_never_written_what_the_kernel_makes_of_its_id_is_asked_for_too():
     kind = PartlyWritten("p", "small", 5, 37, (Finding(Declared("p is off.", "Why?")),))
     assert "makes of a program's id" in kind.wording().next_step
+
+
+def test_two_mistakes_in_what_was_written_are_not_counted_as_three():
+    both = Finding(
+        AtOnce(parts=(Finding(Declared("p is off.", "Why?")), Finding(Declared("q is off.", "Where?"))))
+    )
+    wording = PartlyWritten("p", "small", 5, 37, (both,)).wording()
+    assert wording.sentence.count("two mistakes") == 1 and "no program writes 5 of 37" in wording.sentence

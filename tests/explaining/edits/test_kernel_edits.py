@@ -172,3 +172,33 @@ def test_an_allocation_with_the_dtype_of_an_input_gets_fp32(call, edited):
 def test_an_allocation_that_has_a_dtype_gets_no_second_one():
     text = "def f(x, n):\n    return x.new_empty((n,), dtype=x.dtype)\n"
     assert {edit.new for edit in edits_of(text) if edit.kind.name == "dtype"} == {"torch.float32"}
+
+
+def test_the_axes_of_a_grid_change_places_and_what_is_unpacked_does_not():
+    grid = (
+        "def f(M, N):\n    grid = (triton.cdiv(N, 16), triton.cdiv(M, 16))\n    M, N = N, M\n    return grid"
+    )
+    axes = "triton.cdiv(N, 16), triton.cdiv(M, 16)", "triton.cdiv(M, 16), triton.cdiv(N, 16)"
+    assert made(grid, "grid order") == {axes}
+
+
+def test_what_is_put_into_a_product_stays_one_operand():
+    text = "def f(a, b, c):\n    return (a + b) // c * c"
+    after = [edit.applied(text).partition("return ")[2] for edit in edits_of(text)]
+    assert "(a + b) * c" in after and "a + b * c" not in after
+
+
+@pytest.mark.parametrize(
+    ("text", "odd"),
+    [
+        ("def f(K, N, B_K):\n    B = K * N\n    return N * blocks(K, B_K) + B", "blocks(K, B)"),
+        ("def f(m, size):\n    return m * size / 4", "m * size / size"),
+    ],
+)
+def test_a_formula_is_repaired_by_no_number_that_only_happens_to_make_one(text, odd):
+    assert not any(odd in edit.applied(text) for edit in edits_of(text))
+
+
+def test_the_bound_of_another_sum_is_tried():
+    text = "def f(P, d, S_k, D):\n    return sp.Sum(P[0, d], (d, 0, S_k - 1))"
+    assert ("S_k - 1", "D - 1") in made(text, "other bound")

@@ -38,3 +38,15 @@ def test_slot_and_phase_are_counted_from_the_loops_first_number_together():
     text = edit.applied(KERNEL)
     assert "slot = (i - first) % STAGES" in text and "(i - first) // STAGES % 2" in text
     assert "[half, i]" in text and edit.also
+
+
+def test_an_arrival_beside_an_expect_is_left_out_before_another_count_is_tried():
+    text = """
+@gluon.jit
+def copy(x_desc, tile):
+    mbarrier.init(done, count=1)
+    mbarrier.expect(done, x_desc.block_type.nbytes)
+    mbarrier.arrive(done, count=1)
+"""
+    kinds = [e.kind.name for e in synchronisation_edits(SourceText(text))]
+    assert "redundant arrival" in kinds and kinds.index("redundant arrival") < kinds.index("arrivals")

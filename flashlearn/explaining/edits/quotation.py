@@ -17,6 +17,9 @@ BARE = re.compile(r"""\(?-?(?:float\(["'][-+a-z]*["']\)|[\w.]+|["'][^"']*["'])\)
 BRACKETED_NAME = re.compile(r"(?<![\w)\]])\((\w+)\)")
 """A name or number in brackets that are not those of a call."""
 
+LONGEST = 60
+"""Bytes of an expression that is quoted because a smaller one stands twice in its line."""
+
 PASSED_OVER = ast.Attribute | ast.UnaryOp | ast.Slice | ast.Starred | ast.Index | ast.arguments
 """What surrounds a name without saying what it is for."""
 
@@ -149,7 +152,10 @@ def _surrounded(text: str, edit: Edit) -> tuple[str, str]:
 
 
 def _around(source: SourceText, start: int, end: int) -> tuple[int, int] | None:
-    """The span of the smallest expression that says what the text between two bytes is for."""
+    """The span of the smallest expression that says what the text between two bytes is for.
+
+    Where its line has it twice, it is a larger one, if that is not long.
+    """
     spans = []
     indices = {node.slice for node in ast.walk(source.tree) if isinstance(node, ast.Subscript)}
     for node in ast.walk(source.tree):
@@ -157,4 +163,9 @@ def _around(source: SourceText, start: int, end: int) -> tuple[int, int] | None:
             first, last = source.span(node)
             if first <= start and end <= last and last - first > end - start:
                 spans.append((last - first, first, last))
+    for size, first, last in sorted(spans):
+        line = source.raw[: source.raw.rfind(b"\n", 0, first) + 1]
+        whole = source.raw[len(line) :].partition(b"\n")[0]
+        if size <= LONGEST and whole.count(source.raw[first:last]) == 1:
+            return first, last
     return min(spans)[1:] if spans else None

@@ -119,7 +119,8 @@ class NeverRead(Rule):
         """That something is missing, with an example."""
         step = LEADS_THERE if self.unwritten else BOUNDS
         return Wording(
-            joined(f"No program ever reads all that {self.output} depends on.", _shown(self.example)), step
+            joined(f"Some of what {self.output} depends on is read by no program.", _shown(self.example)),
+            step,
         )
 
 

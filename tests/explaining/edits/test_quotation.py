@@ -75,3 +75,9 @@ def test_an_edit_to_zero_is_quoted_as_what_is_left():
     source = "def f(buffers, size):\n    return size * max(1, buffers - 1)\n"
     edit = next(e for e in edits_of(source) if e.old == "1" and e.new == "0" and e.start > 50)
     assert quoted(source, edit) == ("buffers - 1", "buffers")
+
+
+def test_what_stands_twice_in_its_line_is_quoted_with_more_around_it():
+    text = "def f(w, a, b, x, y):\n    return w(a) * x + w(a) * y"
+    second = [e for e in edits_of(text) if (e.old, e.new) == ("a", "b") and e.start > text.index("+")]
+    assert quoted(text, second[0]) == ("w(a) * y", "w(b) * y")

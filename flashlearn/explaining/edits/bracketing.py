@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 from dataclasses import replace
 
 from flashlearn.explaining.edits.edit import Edit, SourceText
@@ -39,6 +40,7 @@ def kept_together(text: SourceText, edit: Edit) -> Edit:
     return edit if _tree(text, edit) in ("", _tree(text, whole)) else whole
 
 
+@functools.lru_cache(maxsize=4096)
 def _bond(written: bytes) -> int | None:
     """How tightly an expression holds together; None for what is none: a part of a statement, a list."""
     try:

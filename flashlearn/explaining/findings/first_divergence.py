@@ -101,7 +101,7 @@ class FirstDivergence(FindingKind):
         unmasked = [name for name, what in self.besides if what.endswith("without the mask")]
         if unmasked:
             return (
-                f"On which way does `{unmasked[0]}` come here without the mask, and which tiles may take it?"
+                f"By which path does `{unmasked[0]}` come here without the mask, and which tiles may take it?"
             )
         stale = [name for name, what in self.besides if what.startswith("still that of")]
         if stale:

@@ -41,6 +41,7 @@ def started(browser: Any, address: str) -> Iterator[tuple[Any, Any]]:  # noqa: F
     The first start fails, as something cannot be loaded; a check starts it again.
     """
     with opened(browser, address, PAGE) as page:
+        page.evaluate(KEEP_WORKER)
         page.route("**/in-page/flashlearn.zip*", lambda route: route.fulfill(status=404, body=""))
         place = place_of(page)
         place.get_by_text("could not be loaded:").wait_for(timeout=SECONDS)
@@ -123,17 +124,16 @@ def test_what_cannot_be_loaded_is_said(browser: Any, address: str, missing: str)
         place.get_by_text("could not be loaded:").wait_for(timeout=SECONDS)
 
 
-CHECK_ALL = """async ([script, answers]) => {
-  const worker = new Worker(script, {type: "module"});
+KEEP_WORKER = """() => { window.Worker = class extends Worker {
+  constructor(...given) { super(...given); window.pageWorker = this; } }; }"""
+CHECK_ALL = """async answers => {
   const found = [];
   for (const [name, text] of answers) {
-    worker.postMessage({kind: "check", name, text});
-    found.push(await new Promise((resolve, reject) => {
-      worker.onmessage = ({data}) =>
-        data.kind === "checked" ? resolve(data) : data.kind === "failed" && reject(new Error(data.text));
-    }));
+    const answer = new Promise((resolve, reject) => pageWorker.addEventListener("message", ({data}) =>
+      data.kind === "checked" ? resolve(data) : data.kind === "failed" && reject(new Error(data.text))));
+    pageWorker.postMessage({kind: "check", name, text});
+    found.push(await answer);
   }
-  worker.terminate();
   return found;
 }"""
 
@@ -143,16 +143,14 @@ def under_its_name(entry: Entry) -> str:
     return f"{entry.text}\n{entry.exercise} = {DEFINED.findall(entry.text)[-1]}\n"
 
 
-def test_every_exercise_is_judged_in_the_page_as_elsewhere(browser: Any, address: str):  # noqa: F811
+def test_every_exercise_is_judged_in_the_page_as_elsewhere(started: tuple[Any, Any]):
     kinds = itertools.cycle([right_entries(), wrong_entries()])  # by turns: each takes a second or two
     entries = [
         next(e for e in kind if e.exercise == name and not OTHER_PACKAGES.search(e.text))
         for name, kind in zip(sorted(python_in_page.exercises()), kinds, strict=False)
     ]
-    with opened(browser, address, PAGE) as page:
-        script = f"{address}/_static/{python_in_page.FOLDER}/worker.js"
-        answers = [[entry.exercise, under_its_name(entry)] for entry in entries]
-        found = page.evaluate(CHECK_ALL, [script, answers])
+    page, _ = started
+    found = page.evaluate(CHECK_ALL, [[entry.exercise, under_its_name(entry)] for entry in entries])
     for entry, one in zip(entries, found, strict=True):
         assert one["passed"] is not bool(entry.names) and not one["problem"], entry.key
 
@@ -180,13 +178,16 @@ def test_a_right_answer_stays_and_can_be_taken_back(started: tuple[Any, Any]):
     page, place = started
     write(page, place, RIGHT)
     check(place)
-    page.reload()
+    later = page.context.new_page()  # not the same one anew: Python goes on there
+    later.goto(page.url)
+    place = later.locator(".solve[data-exercise=softmax_vjp]")
     assert "Passed" in place.locator(".solve-note").inner_text()
     assert place.locator(".solve-main").inner_text() == "Go on with your answer"
-    place_of(page)
+    place_of(later)
     assert "p.dot(dp)" in place.locator(".cm-content").inner_text()
     place.get_by_role("button", name="Reset").click()
     assert "TODO softmax_vjp" in place.locator(".cm-content").inner_text()
+    later.close()
 
 
 def test_an_endless_loop_is_ended_and_python_starts_anew(started: tuple[Any, Any]):

@@ -13,6 +13,8 @@ async function fetched(name, options) {
   return response;
 }
 
+const failed = (error) => self.postMessage({ kind: "failed", text: reason(error) });
+
 const bytes = async (name) => new Uint8Array(await (await fetched(name)).arrayBuffer());
 
 async function load() {
@@ -20,7 +22,7 @@ async function load() {
   const say = (text) => self.postMessage({ kind: "progress", text });
   say("Python is loading …");
   const archives = Promise.all([bytes("libraries.zip"), bytes("flashlearn.zip")]);
-  archives.catch(() => {}); // it is awaited below, perhaps after an error of the next lines
+  archives.catch(failed); // at once, not when Python has started
   // where Pyodide cannot fetch this one, it says nothing and never ends
   await fetched("python/pyodide.asm.wasm", { method: "HEAD" });
   const { loadPyodide } = await import(file("python/pyodide.js"));
@@ -33,7 +35,6 @@ async function load() {
   return check;
 }
 
-const failed = (error) => self.postMessage({ kind: "failed", text: reason(error) });
 const loaded = load();
 loaded.catch(failed);
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -38,14 +40,18 @@ SIZES = ((1366, 768, WRONG), (1440, 900, WRONG[:3]), (800, 700, WRONG[:3]))
 PLACE = """([cell, part, path]) => {
     const panel = path ? [...jupyterapp.shell.widgets('main')].find(one => one.context?.path === path)
         : jupyterapp.shell.currentWidget;
-    const one = panel.content.widgets.find(w => w.model.id === cell);
-    if (!one.node.isConnected || !one.node.querySelector(part)) return null;
+    const one = panel?.content.widgets?.find(w => w.model.id === cell);
+    if (!one?.node.isConnected || !one.node.querySelector(part)) return null;
     const page = panel.node.querySelector('.jp-WindowedPanel-outer').getBoundingClientRect();
     const box = one.node.querySelector(part).getBoundingClientRect();
     return {top: box.top - page.top, bottom: page.bottom - box.bottom, height: box.height}; }"""
 REACHED = f"""asked => {{ const place = ({PLACE})(asked);
-    return Boolean(place?.height) && place.top <= 600 && place.top >= -Math.max(150, place.height / 2); }}"""
-"""The cell's head is on the page, or the larger part of a cell that is taller than the page."""
+    const here = place?.height && place.top <= 600 && place.top >= -Math.max(150, place.height / 2);
+    return (window.frames_here = here ? (window.frames_here || 0) + 1 : 0) >= 20; }}"""
+"""The cell's head is on the page, or the larger part of a cell that is taller than the page, and stays there.
+
+It need not be the active one: JupyterLab activates no cell that is on the screen already.
+"""
 FRAMES = """() => new Promise(done => {
     const wait = left => left ? requestAnimationFrame(() => wait(left - 1)) : done(); wait(6); })"""
 RUN = """async cell => { const notebook = jupyterapp.shell.currentWidget.content;
@@ -167,20 +173,31 @@ def test_a_link_reaches_its_exercise_at_the_first_click_also_with_many_notebooks
         "softmax_backward": "02_softmax.ipynb",  # open
     }
     for number, (name, path) in enumerate(links.items()):
-        if number == len(links) - 2:  # with seven notebooks open, and all of them drawn anew
+        restored = number == len(links) - 2  # with seven notebooks open, and all of them drawn anew
+        if restored:
             page.wait_for_timeout(1500)  # JupyterLab saves what is open a second later
-            page.reload()
+            page.goto(lab.address)  # not the first page's own address, which opens it once more, at any time
             page.wait_for_function(RESTORED, arg=len(links) - 1)
             page.evaluate(SHOW, start_page.NAME)
             page.wait_for_selector(".jp-MarkdownViewer .flashlearn-status")
         page.evaluate(UNFOLD)
-        page.get_by_role("link", name=name, exact=True).first.click()
-        page.wait_for_function(OPEN, arg=path)
-        page.wait_for_function(ACTIVE, arg=f"ex-{name}")
-        page.evaluate(FRAMES)
-        place = [f"ex-{name}", ".jp-InputArea", path]
-        assert page.wait_for_function(REACHED, arg=place).json_value(), name
+        # JupyterLab may lose the first move in a notebook that it restores and that has not been shown yet
+        assert follow(page, name, path) or (restored and follow(page, name, path)), name
         page.evaluate(SHOW, start_page.NAME)
+
+
+def follow(page: Any, name: str, path: str) -> bool:
+    """Click the link to an exercise on the first page: is the exercise on the screen then?"""
+    from playwright.sync_api import TimeoutError as Expired
+
+    page.evaluate(SHOW, start_page.NAME)
+    page.get_by_role("link", name=name, exact=True).first.click()
+    page.wait_for_function(OPEN, arg=path)
+    page.evaluate("window.frames_here = 0")
+    with suppress(Expired):
+        page.wait_for_function(REACHED, arg=[f"ex-{name}", ".jp-InputArea", path], timeout=PATIENCE / 4)
+        return True
+    return False
 
 
 def test_a_card_has_a_button_for_the_hint_a_link_to_what_is_next_and_says_what_has_not_run(
@@ -220,7 +237,7 @@ def test_a_card_has_a_button_for_the_hint_a_link_to_what_is_next_and_says_what_h
     assert link.inner_text() == "matmul_jacobian"
     link.click()
     lab.page.wait_for_function(OPEN, arg="01_gradients.ipynb")
-    lab.page.wait_for_function(ACTIVE, arg="ex-matmul_jacobian")
+    lab.page.wait_for_function(REACHED, arg=["ex-matmul_jacobian", ".jp-InputArea", "01_gradients.ipynb"])
 
 
 def test_cards_side_by_side_and_at_150_percent_are_whole_and_a_keyboard_is_enough(

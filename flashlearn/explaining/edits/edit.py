@@ -34,6 +34,9 @@ class EditKind:
     quotes_both: bool = True
     """The sentence quotes the old text and the new one; of two long texts it shows where they differ."""
 
+    quotes_alone: bool = False
+    """A name or number is quoted alone: the sentence says what it is for."""
+
     moves_access: bool = False
     """It can move an access to memory, or mask a part of it."""
 

@@ -33,6 +33,7 @@ from flashlearn.explaining.edits.conditions import (
     negation_edits,
     root_edits,
 )
+from flashlearn.explaining.edits.consecutive_loops import consecutive_loop_edits
 from flashlearn.explaining.edits.edit import Edit, SourceText, is_kernel, name_of, names_in
 from flashlearn.explaining.edits.formulas import formula_edits, is_formula, name_in_formula
 from flashlearn.explaining.edits.gluon import in_gluon, is_gluon, product_edits
@@ -91,6 +92,7 @@ def _function_edits(text: SourceText, function: ast.FunctionDef, heads: frozense
     if kernel:
         _add(changes, analogy_edits(text, function, known))
         _add(changes, exchanged_bound_edits(text, function))
+        _add(changes, consecutive_loop_edits(text, function), override=True)
         _add(changes, share_edits(text, function, known))
         _add(changes, maximum_edits(text, function, known))
     else:

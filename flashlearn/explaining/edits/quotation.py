@@ -141,7 +141,9 @@ def _surrounded(text: str, edit: Edit) -> tuple[str, str]:
     """The texts before and after, within the expression around them if the old one is a bare name."""
     source, size = SourceText(text), len(edit.old.encode())
     start, end = edit.start, edit.start + size
-    if not BARE.fullmatch(edit.old) or source.raw[start:end].decode(errors="replace") != edit.old:
+    if edit.kind.quotes_alone or not BARE.fullmatch(edit.old):
+        return edit.old, edit.new
+    if source.raw[start:end].decode(errors="replace") != edit.old:
         return edit.old, edit.new
     around = _around(source, start, end)
     if around is None:

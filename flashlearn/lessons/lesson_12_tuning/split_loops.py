@@ -16,6 +16,8 @@ def _split(first: Any, block_q: Any, block_k: Any, S_q: Any, S_k: Any, how: str)
     offset = S_k - S_q
     if how == "by the last query":
         whole = end // block_k * block_k
+    if how == "all but the last tile":
+        whole = max(0, -(-end // block_k) - 1) * block_k
     if how == "one query short":
         whole = max(0, min(S_k, first + offset)) // block_k * block_k
     if how == "not in tiles":
@@ -44,6 +46,12 @@ MISTAKES = {
         "between, it would see later keys.",
         "A tile needs no mask if every query of the block sees all of it. Which query sees least?",
         **_splits("by the last query"),
+    ),
+    "whole is all but the last tile": Mistake(
+        "whole is all tiles but the last one. The diagonal may cross more than one: a tile needs no mask "
+        "only if the block's first query sees all of it.",
+        "How many tiles does the diagonal cross if block_q is larger than block_k?",
+        **_splits("all but the last tile"),
     ),
     "one key short": Mistake(
         "Query i sees the keys up to and including key i + S_k − S_q: one more than is counted here.",

@@ -15,6 +15,16 @@ def kernel(a_ptr, M, K, BLOCK_M: tl.constexpr, BLOCK_K: tl.constexpr):
         inside = tl.arange(0, BLOCK_K) < K
         here = rows < M
 """
+LOOPS = """
+@triton.jit
+def kernel(m, whole, start, end, BLOCK: tl.constexpr):
+    for j in range(0, whole, BLOCK):
+        m = step(m, j)
+    for j in range(start, end, BLOCK):
+        m = step(m, j)
+    m = scan(m, 0, whole, True)
+    m = scan(m, start, end, False)
+"""
 FORMULA = """
 def entry(i, j, a, b):
     value = 1 if j == b else 0
@@ -77,3 +87,14 @@ def test_a_batch_is_flattened_before_it_is_transposed():
 def test_only_a_division_that_loses_its_remainder_is_said_to_round_down(division, down):
     text = f"def f(n, B):\n    return {division}\n"
     assert bool(made(text, "round up")) is down
+
+
+def test_a_loop_begins_where_the_one_before_it_ends():
+    starts = [edit for edit in edits_of(LOOPS.strip()) if edit.kind.name == "begins elsewhere"]
+    assert [(edit.line, edit.old, edit.new) for edit in starts] == [
+        (5, "start", "whole"),
+        (8, "start", "whole"),
+    ]
+    assert made(LOOPS, "ends elsewhere") == {"start"}
+    joined = LOOPS.replace("start", "whole")
+    assert not made(joined, "begins elsewhere") and not made(joined, "ends elsewhere")

@@ -1,7 +1,7 @@
 # label: wrong
 # title: The masked loop begins a tile late.
 # says: The masked loop begins a tile late.
-# names: a tile between the loops; never read
+# names: one edit
 # base: right_strides_as_tuples_tiles_of_32_by_16
 
 # --- replace

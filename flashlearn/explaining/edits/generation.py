@@ -20,6 +20,7 @@ from flashlearn.explaining.edits.calls import (
     reading_order_edits,
     untransposed_edit,
 )
+from flashlearn.explaining.edits.carried_names import carried_name_edits
 from flashlearn.explaining.edits.comparisons import (
     advanced_bound_edits,
     bound_edits,
@@ -93,6 +94,7 @@ def _function_edits(text: SourceText, function: ast.FunctionDef, heads: frozense
         _add(changes, analogy_edits(text, function, known))
         _add(changes, exchanged_bound_edits(text, function))
         _add(changes, consecutive_loop_edits(text, function), override=True)
+        _add(changes, carried_name_edits(text, function))
         _add(changes, share_edits(text, function, known))
         _add(changes, maximum_edits(text, function, known))
     else:

@@ -42,7 +42,7 @@ def contrast(exercise: Exercise, outcomes: Sequence[Outcome], output: str) -> st
     words, holds = fitting[0]
     decided = all(holds(values) is not None for values, _ in cases)
     subject = output if len(exercise.outputs) > 1 else "your answer"
-    start = "In these cases" if decided else "As far as the cases tell"
+    start = "In the cases that were tried" if decided else "As far as the cases tell"
     return f"{start}, {subject} is wrong exactly where {words}."
 
 

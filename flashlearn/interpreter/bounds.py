@@ -75,8 +75,8 @@ def out_of_bounds(
         sure = meant is not None or len(view.shape) < 2
         fault = (*fault, *why[0]) if why else (*fault, *(_how_far(view, index) if sure else ()))
         exchanged = why is not None and why[0] == ("exchanged",)
-        cause = None if exchanged else _cause(access, region, view, space, number)
-        if cause is not None:
+        cause = _cause(access, region, view, space, number)
+        if cause is not None and not exchanged:
             fault = (*fault, ("cause", cause.key))
             known = cause.index is not None and _outside(view, cause.index)
             index, sure = (cause.index, True) if known else (index, sure)
@@ -87,7 +87,7 @@ def out_of_bounds(
         at = _where(view, index, first) if sure or exchanged else _how_far_away(view, index, first)
         sentence = f"{program} {verb} {at}. {lanes}{_mask(access, space, outside)}"
         sentence = sentence.rstrip()
-        sentence += f" {cause.sentence}" if cause is not None else f" {why[1]}" if why else ""
+        sentence += f" {cause.sentence}" if cause is not None else f" {why[1]}" if why and why[1] else ""
     return OutOfBounds(sentence, space.place(), fault)
 
 

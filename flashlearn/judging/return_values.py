@@ -33,7 +33,7 @@ def mismatch_sentence(checks: tuple[OutputCheck, ...]) -> str:
     if not math.isfinite(bad.error):
         return _not_finite_sentence(bad)
     several = len(bad.name) > 2 and bad.name.endswith("s")  # ids, scales, losses; ds is one matrix
-    off = f"{bad.name} {'are' if several else 'is'} off by up to {bad.error:.2g}"
+    off = f"{bad.name} {'are' if several else 'is'} off by up to {in_words(bad.error)}"
     if bad.error > bad.allowed == 0:
         return f"{off}; {'they' if several else 'it'} must be exact."
     if bad.error > bad.allowed:
@@ -42,6 +42,16 @@ def mismatch_sentence(checks: tuple[OutputCheck, ...]) -> str:
         f"{bad.name} is less accurate than it should be: its rms error is {bad.rms_ratio:.2f} times what "
         "is allowed for sums kept in fp32."
     )
+
+
+def in_words(number: float) -> str:
+    """A number to two figures, as one writes it in a sentence: 0.013, 270, 12000.
+
+    >>> in_words(266.4)
+    '270'
+    """
+    short = f"{number:.2g}"
+    return f"{float(short):.0f}" if 100 <= number < 1e6 else short
 
 
 def _not_finite_sentence(bad: OutputCheck) -> str:

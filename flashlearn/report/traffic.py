@@ -63,6 +63,8 @@ def _traffic_columns(moved: list[Traffic]) -> dict[str, Callable[[Traffic], int]
     """The columns with content: unique bytes only where some move twice, atomics only if there are any."""
     columns: dict[str, Callable[[Traffic], int]] = {}
     for verb, requested, unique in (("loaded", _LOADED, _UNIQUE_LOADED), ("stored", _STORED, _UNIQUE_STORED)):
+        if not any(map(requested, moved)) and any(t.atomic for t in moved):
+            continue  # what is added atomically has a column of its own
         if all(requested(t) == unique(t) for t in moved):
             columns[verb] = requested
         else:
@@ -99,7 +101,7 @@ def _intensity(seen: Observation) -> str:
     if not total or not seen.bytes_unique:
         return ""
     requested, unique = total / seen.bytes_requested, total / seen.bytes_unique
-    low = f"{number(requested)} operations per requested byte"
+    low = f"{number(requested)} operation{'s' * (number(requested) != '1')} per requested byte"
     if seen.bytes_requested == seen.bytes_unique:
         again = len(seen.launches) > 1 or any(t.loaded and t.stored for t in seen.traffic.values())
         moves = "no byte is loaded or stored twice" if again else "no byte moves twice"

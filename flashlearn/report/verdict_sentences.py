@@ -128,7 +128,7 @@ def _compare(result: CheckResult) -> str:
     values = "" if apart else attempted(result.exercise, "values to compare", _values, result, plain.case)
     steps = [apart or values or NEXT_STEPS[Status.WRONG]]
     if len(failing) > 1:
-        steps.append(f"A small case that fails: “{plain.case.name}”.")
+        steps.append(f"A plain case that fails: “{plain.case.name}”.")
     return " ".join(filter(None, steps))
 
 
@@ -150,16 +150,17 @@ def _values(result: CheckResult, case: Case) -> str:
 
 
 def _apart(result: CheckResult) -> str:
-    """Which lines to look at, where some outputs are wrong and others right in every case."""
+    """What to follow, where some outputs are wrong and others right in every case."""
     wrong = _wrong_outputs(result)
     ran = [o for o in result.outcomes if o.outputs]
     right = [name for name in result.exercise.outputs if name not in wrong]
     compared = all({check.name for check in o.outputs} >= {*right} for o in ran)
     if not wrong or not right or not compared or len(ran) < len(result.outcomes):
         return ""
-    are, does = ("is" if len(right) == 1 else "are"), ("does" if len(wrong) == 1 else "do")
-    question = f"Which of your lines {does} {' and '.join(wrong)} alone depend on?"
-    return f"{' and '.join(right)} {are} right in every case. {question}"
+    are = "is" if len(right) == 1 else "are"
+    it = "it is" if len(wrong) == 1 else "they are"
+    follow = f"Follow {' and '.join(wrong)} back through the lines that {it} computed from."
+    return f"{' and '.join(right)} {are} right in every case. {follow}"  # they may share every line
 
 
 def _wrong_outputs(result: CheckResult) -> list[str]:

@@ -44,7 +44,7 @@ def test_every_case_with_several_entries_is_told_apart_from_that_with_one():
         return sp.Matrix(p.rows, p.rows, lambda k, j: p[k] * (1 - p[j]) * (1 if k == j else 3))
 
     assert said("softmax_jacobian", softmax_jacobian, "J") == (
-        "In these cases, your answer is wrong exactly where N > 1."
+        "In the cases that were tried, your answer is wrong exactly where N > 1."
     )
 
 
@@ -60,7 +60,7 @@ def delta_of_the_last_tile(q, do, lse, tiles, alpha):
 def test_nothing_is_said_where_two_facts_fit():
     exercise = find("dq_in_one_walk")
     outcomes = flashlearn.check("dq_in_one_walk", delta_of_the_last_tile, demo=True).outcomes
-    tiles = "In these cases, your answer is wrong exactly where there are several tiles."
+    tiles = "In the cases that were tried, your answer is wrong exactly where there are several tiles."
     assert contrast(exercise, outcomes, "dq") == tiles
     few = [outcome for outcome in outcomes if outcome.case.sizes["S_k"] in (2, 4, 9)]
     assert len(few) == 3 and contrast(exercise, few, "dq") == ""  # several tiles, or S_k > S_q

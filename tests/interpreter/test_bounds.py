@@ -277,7 +277,7 @@ def add_matrices(
             (5, 1),
             "multiplies `i` by `y_row`, for which the launcher passes 5, a stride of x_ptr, but y_ptr has",
         ),
-        ((1, 7), "With the two strides of y_ptr exchanged, every lane would be inside."),
+        ((1, 7), "the address multiplies `i` by `y_row`, the stride of dimension 1."),
         (
             (7, 2),
             "by `y_column`, for which the launcher passes 2, but y_ptr has the strides (7, 1).",

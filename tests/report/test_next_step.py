@@ -25,10 +25,10 @@ def step(name: str, wrong: set[str], count: int = 1) -> str:
 
 def test_outputs_that_are_right_in_every_case_are_named():
     said = step("tuned_backward", {"dk"})
-    assert said.startswith("dq and dv are right in every case. Which of your lines does dk alone depend on?")
+    assert said.startswith("dq and dv are right in every case. Follow dk back through the lines")
     assert "P = exp" not in said  # dq and dv are made of it
     said = step("tuned_backward", {"dk", "dv"})
-    assert said.startswith("dq is right in every case. Which of your lines do dk and dv alone depend on?")
+    assert said.startswith("dq is right in every case. Follow dk and dv back through the lines")
 
 
 def test_the_values_of_a_tile_are_asked_about_and_none_is_said_to_be_wrong_or_scaled():
@@ -51,7 +51,7 @@ def test_a_question_about_loads_or_rows_tells_nothing_that_may_be_right(asked):
 
 
 def test_a_small_case_is_named_where_several_fail():
-    assert "A small case that fails: “" in step("dq_in_one_walk", {"dq"}, count=3)
+    assert "A plain case that fails: “" in step("dq_in_one_walk", {"dq"}, count=3)
     assert "A small case" not in step("dq_in_one_walk", {"dq"})
 
 

@@ -106,7 +106,7 @@ def in_part(scope: Scope | None, what: str = "mistake") -> str:
         return ""
     explained, wrong = scope.share
     cases = f"In {explained} of the {wrong} failing cases"
-    return f"{cases} your numbers are, to within rounding, those of the following {what}."
+    return f"{cases} your numbers are, to within rounding, those of the following {what}:"
 
 
 def where(scope: Scope | None) -> str:

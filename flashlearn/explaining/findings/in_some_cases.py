@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from flashlearn.explaining.findings.declared import where
+from flashlearn.explaining.findings.outputs import wrong_too
 from flashlearn.explaining.findings.rule import joined
 from flashlearn.explaining.scope import Scope
 from flashlearn.outcome import Finding, FindingKind, Wording
@@ -28,7 +29,5 @@ class InSomeCases(FindingKind):
         """In how many cases, what holds there, and that the others differ."""
         (finding,) = self.parts
         explained, wrong = self.scope.share
-        verb = "is" if len(self.silent) == 1 else "are"
-        rest = f"{' and '.join(self.silent)} {verb} wrong too." if self.silent else ""
         seen = f"In {explained} of the {wrong} failing cases, {finding.sentence}"
-        return Wording(joined(seen, rest, where(self.scope)), finding.next_step)
+        return Wording(joined(seen, wrong_too(self.silent), where(self.scope)), finding.next_step)

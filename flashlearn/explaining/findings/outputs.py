@@ -43,12 +43,22 @@ class Outputs(EachOutput):
         names = " and ".join(other.facts["output"] for other in alike)
         same = f"The same holds for {names}." if alike else ""
         more = _each_once([first, *(other for other in others if not says_the_same(first, other))])[1:]
-        verb = "is" if len(self.silent) == 1 else "are"
-        listed = " and ".join(self.silent)
-        rest = f"{listed} {verb} wrong too." if self.silent else ""
+        rest = wrong_too(self.silent)
         sentences = (first.sentence, same, *(_in_its_case(other, first) for other in more))
         different = (first, *(other for other in others if other.names != first.names))
         return Wording(joined(*sentences, rest), by_output(different), first.wording.quotes, None)
+
+
+def wrong_too(outputs: Sequence[str]) -> str:
+    """That these outputs are wrong as well, whose names may be plurals or not; nothing if there are none."""
+    if not outputs:
+        return ""
+    return f"The output{'s' * (len(outputs) > 1)} {' and '.join(outputs)} {be(outputs)} wrong too."
+
+
+def be(names: Sequence[str]) -> str:
+    """The verb for one name or several."""
+    return "is" if len(names) == 1 else "are"
 
 
 def _in_its_case(finding: Finding, first: Finding) -> str:

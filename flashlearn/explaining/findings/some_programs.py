@@ -37,10 +37,13 @@ class SomePrograms(Rule):
 
     def wording(self) -> Wording:
         """Which programs."""
+        several = len(self.wrong) > 1
+        they, their, s, p, r = ("they", "their", "", "s", "") if several else ("it", "its", "s", "", "s")
         return Wording(
             f"All wrong elements of {self.output} were written by {len(self.wrong)} of the {self.programs} "
             f"programs that write it, number{'s' if len(self.wrong) > 1 else ''} {first_of(self.wrong, 6)} "
             f"(case {self.case}); what the others wrote is right.",
-            "In what do these programs differ from the others: in what they compute from their number, in "
-            "how often their loops run, in how much of their block exists, or in the numbers that they read?",
+            f"How {'do these programs' if several else 'does this program'} differ from the others: in what "
+            f"{they} compute{s} from {their} number, in how often {their} loop{p} run{r}, in how much of "
+            f"{their} block exists, or in the numbers that {they} read{s}?",
         )

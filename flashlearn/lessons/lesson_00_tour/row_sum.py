@@ -137,7 +137,7 @@ VIEWS = ("transposed", "every other column")
 def long_row(at_most: int, **more: object) -> Case:
     """One row, whose length is drawn: in a class it is another one, and no block is always long enough."""
     sizes = {"rows": 1, "columns": at_most}
-    name = f"1 × {at_most * 3 // 4} to {at_most}"
+    name = f"one row, {at_most * 3 // 4} to {at_most} columns"
     return build_case(name, sizes, torch.float32, tags={"ragged": True, "large": False}, **more)
 
 

@@ -18,6 +18,7 @@ from flashlearn.lessons.lesson_05_execution_model.block_budget import (
 from flashlearn.lessons.lesson_05_execution_model.compiled_budget import budget_review
 from flashlearn.lessons.shared.faulty_formulas.faults import NONE, Faults, faulty_formula
 from flashlearn.machine import device
+from flashlearn.report.units import plural
 
 
 def faulty_budget(
@@ -133,8 +134,8 @@ MISTAKES = {
         **formula("reserve returned"),
     ),
     "shared memory reserved once": Mistake(
-        "You subtracted the 1 KiB that the system reserves once per multiprocessor. It reserves 1 KiB for "
-        "each resident block.",
+        "You subtracted 1 KiB for the system only once for the whole multiprocessor. The system reserves "
+        "1 KiB for each resident block.",
         "How many blocks of shared + 1024 bytes fit into the multiprocessor?",
         **formula("reserved once"),
     ),
@@ -207,7 +208,7 @@ def budget_inputs(case: Case, generator: torch.Generator) -> Inputs:
 
 def _case(gpu: str, shape: str, size: int, buffers: int, warps: int, registers: int, why: str = "") -> Case:
     values = (*map(int, shape.split("×")), size, buffers, warps, registers)
-    title = f"{shape}, {buffers} buffers, {warps} warps, {registers} registers, {gpu}{why}"
+    title = f"{shape}, {buffers} buffers, {plural(warps, 'warp')}, {registers} registers, {gpu}{why}"
     return Case(title, dict(zip(BUDGET_ARGUMENTS, values, strict=True)), data=gpu)
 
 

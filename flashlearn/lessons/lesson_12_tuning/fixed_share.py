@@ -8,6 +8,7 @@ from typing import Any
 from flashlearn.exercise import Case, Exercise, HowExplained, HowJudged, Kind, Mistake
 from flashlearn.lessons.lesson_12_tuning import planning
 from flashlearn.lessons.lesson_12_tuning.integer_inputs import integers
+from flashlearn.report.units import plural
 
 
 def _share(pid: Any, programs: Any, blocks: Any, heads: Any, how: str) -> tuple[Any, Any]:
@@ -115,7 +116,7 @@ SIZES = ("pid", "programs", "blocks", "heads")
 
 def program(*values: int) -> Case:
     pid, programs, blocks, heads = values
-    name = f"program {pid} of {programs}, {blocks} blocks of {heads} heads"
+    name = f"program {pid} of {programs}, {plural(blocks, 'block')} of {plural(heads, 'head')}"
     return Case(name, dict(zip(SIZES, values, strict=True)))
 
 

@@ -7,6 +7,7 @@ from typing import Any
 from flashlearn.exercise import Case, Exercise, HowExplained, HowJudged, Kind, Mistake
 from flashlearn.lessons.lesson_12_tuning import planning
 from flashlearn.lessons.lesson_12_tuning.integer_inputs import integers
+from flashlearn.report.units import plural
 
 
 def _no_groups(pid: Any, blocks: Any, heads: Any, group: Any) -> tuple[Any, Any]:
@@ -86,7 +87,8 @@ MISTAKES = {
 
 def program(pid: int, blocks: int, heads: int, group: int) -> Case:
     sizes = {"pid": pid, "blocks": blocks, "heads": heads, "group": group}
-    return Case(f"program {pid} of {blocks} blocks, {heads} heads in groups of {group}", sizes)
+    grid = f"{plural(blocks, 'block')}, {plural(heads, 'head')}"
+    return Case(f"program {pid} of {grid} in groups of {group}", sizes)
 
 
 FRESH = (program(31, 5, 12, 4), program(40, 7, 10, 5), program(58, 5, 15, 3), program(41, 3, 16, 8))

@@ -7,6 +7,7 @@ from typing import Any
 from flashlearn.exercise import Case, Exercise, HowExplained, HowJudged, Kind, Mistake
 from flashlearn.lessons.lesson_12_tuning import planning
 from flashlearn.lessons.lesson_12_tuning.integer_inputs import integers
+from flashlearn.report.units import plural
 
 
 def _lightest_first(pid: Any, blocks: Any, heads: Any) -> tuple[Any, Any]:
@@ -52,7 +53,8 @@ MISTAKES = {
 
 def program(pid: int, blocks: int, heads: int) -> Case:
     return Case(
-        f"program {pid} of {blocks} blocks, {heads} heads", {"pid": pid, "blocks": blocks, "heads": heads}
+        f"program {pid} of {plural(blocks, 'block')}, {plural(heads, 'head')}",
+        {"pid": pid, "blocks": blocks, "heads": heads},
     )
 
 

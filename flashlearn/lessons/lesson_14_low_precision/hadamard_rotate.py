@@ -15,6 +15,7 @@ from flashlearn.lessons.shared.cases import build_case
 from flashlearn.lessons.shared.faulty_formulas.faults import faulty_formula
 from flashlearn.lessons.shared.variants import variant
 from flashlearn.outcome import Status
+from flashlearn.report.units import plural
 
 formula = faulty_formula(eight_bits.rotated)
 LEFT_OUT = tuple(f"bits {bits}" for bits in (0b1111, 0b11, 0b111, 0b11111, 0b111111, 0b110011, 0b1010101))
@@ -84,7 +85,7 @@ def rows(M: int, D: int, dtype: torch.dtype = torch.float32, **more: Any) -> Cas
     """M rows of D numbers; layout "columns first" is the transpose of a matrix."""
     note = "columns first in memory" if "layout" in more else ""
     tags = {"ragged": M % 16 != 0, "strided": False}
-    return build_case(f"{M} rows of {D}", {"M": M, "D": D}, dtype, note, tags=tags, **more)
+    return build_case(f"{plural(M, 'row')} of {D}", {"M": M, "D": D}, dtype, note, tags=tags, **more)
 
 
 def rows_and_signs(case: Case, generator: torch.Generator) -> Inputs:

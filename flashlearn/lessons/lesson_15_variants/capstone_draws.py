@@ -18,6 +18,7 @@ from torch import Tensor
 from flashlearn.exercise import Case, Inputs
 from flashlearn.lessons.lesson_15_variants.varlen import ragged, varlen_inputs
 from flashlearn.lessons.shared.attention_cases import BF16, FP16
+from flashlearn.report.units import plural
 
 NO_SINK = -math.inf
 
@@ -31,7 +32,7 @@ def capstone_case(
     H_k = H_k or H
     case = ragged(lengths_q, lengths_k, D, H, causal, **more)  # type: ignore[arg-type]
     features = [
-        f"{H_k} heads of K" if H_k != H else "",
+        f"{plural(H_k, 'head')} of K" if H_k != H else "",
         f"window {window}" if window else "",
         f"cap {cap:g}" if cap else "",
         "slopes" if slopes else "",

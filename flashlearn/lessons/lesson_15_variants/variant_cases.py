@@ -16,12 +16,17 @@ from torch.nn.functional import scaled_dot_product_attention
 from flashlearn.exercise import Case, HowJudged, Inputs, Work
 from flashlearn.lessons.lesson_15_variants import passes
 from flashlearn.lessons.shared.attention_cases import BF16, FP16, attention_case, heads_innermost, scale_of
+from flashlearn.report.units import plural
 
 LAYOUTS = "three layouts"
 """K, V and do are each laid out in their own way."""
 OUTPUTS = ("o", "lse", "dq", "dk", "dv")
 REAL_SIZES = {"B": 32, "H": 16, "S": 65536, "D": 128}
-WORDS = {"H_k": "{} heads of K", "window": "window {}", "cap": "cap {}"}
+WORDS = {
+    "H_k": lambda size: f"{plural(size, 'head')} of K",
+    "window": "window {}".format,
+    "cap": "cap {}".format,
+}
 """How a case's name says its further sizes."""
 
 
@@ -29,7 +34,7 @@ def variant_case(S_q: int, S_k: int, D: int = 16, *, seed: int, **more: object) 
     """A case of attention with further sizes by name, `H_k` among them, which its name says."""
     further = {name: more.pop(name) for name in WORDS if name in more}
     case = attention_case(S_q, S_k, D, seed=seed, **more)
-    spoken = [WORDS[name].format(size) for name, size in further.items()]
+    spoken = [WORDS[name](size) for name, size in further.items()]
     return dataclasses.replace(
         case, name=", ".join([case.name, *spoken]), sizes={**case.sizes, **further}, tags=case.tags
     )

@@ -24,6 +24,7 @@ from flashlearn.lessons.shared.attention_cases import (
     heads_innermost,
     products_work,
 )
+from flashlearn.report.units import plural
 
 LAYOUTS = "three layouts"
 """Each of q, k, v and do is laid out in its own way."""
@@ -37,7 +38,7 @@ BACKWARD_GRADES = (*FORWARD_GRADES[:2], Grade("gold", 0.75, "sdpa_cudnn"))
 
 def flagged(case: Case, causal: bool, H_k: int = 0) -> Case:
     """The case with the flag and the number of K's heads among its sizes, and in its name."""
-    groups = f", {H_k} heads of K" if H_k and H_k != case.sizes["H"] else ""
+    groups = f", {plural(H_k, 'head')} of K" if H_k and H_k != case.sizes["H"] else ""
     name = f"{case.name}{groups}, {'causal' if causal else 'all keys'}"
     sizes = {**case.sizes, "H_k": H_k or case.sizes["H"], "causal": int(causal)}
     return dataclasses.replace(case, name=name, sizes=sizes)

@@ -73,15 +73,20 @@ def _all_pass(exercise: Exercise, answer: Answer, outcomes: list[Outcome], **how
     return all(run_observed(exercise, answer, o.case, **how).status is Status.PASS for o in outcomes)
 
 
-def rounded_inside(exercise: Exercise, wrong: list[Outcome], answer: Answer) -> Finding | None:
-    """Values rounded to half precision on their way, if every wrong case is right once they are not."""
+def rounded_inside(
+    exercise: Exercise, wrong: list[Outcome], answer: Answer, numbers: bool = False
+) -> Finding | None:
+    """Values rounded to half precision on their way, if every wrong case is right once they are not.
+
+    With `numbers` a case is right if its numbers are, whatever becomes of its inputs.
+    """
     if exercise.kind is not Kind.KERNEL or not wrong:
         return None
     seen: list[Outcome] = []
     wrong = sorted(wrong, key=size)
     for outcome in wrong:
         again = run_observed(exercise, answer, outcome.case, full_precision=True)
-        if again.status is not Status.PASS:
+        if not _is_right(again, numbers):
             return None
         seen.append(again)
     full = [o for o in seen if o.case.dtype.itemsize > 2]
@@ -92,21 +97,26 @@ def rounded_inside(exercise: Exercise, wrong: list[Outcome], answer: Answer) -> 
     products = not texts or any("dot" in text for text in texts)
     kind = RoundedInside(half, tuple(sorted(lines)), len(wrong), len(full), products=products)
     place = found[0].place if len(lines) == 1 else None
-    if not full and (place := _rounding_line(exercise, wrong, seen, answer)) is not None:
+    if not full and (place := _rounding_line(exercise, wrong, seen, answer, numbers)) is not None:
         sum_name = _sum_name(exercise, wrong[0].case, place.line, answer)
         kind = replace(kind, lines=(place.line,), sum_name=sum_name, text=place.text)
     return Finding(kind, place, len(wrong), len(wrong))
 
 
+def _is_right(outcome: Outcome, numbers: bool) -> bool:
+    right = outcome.status is Status.WRONG and bool(outcome.outputs) and all(c.ok for c in outcome.outputs)
+    return outcome.status is Status.PASS or (numbers and right)
+
+
 def _rounding_line(
-    exercise: Exercise, wrong: list[Outcome], seen: list[Outcome], answer: Answer
+    exercise: Exercise, wrong: list[Outcome], seen: list[Outcome], answer: Answer, numbers: bool
 ) -> Place | None:
     """The one line whose rounding is all that is wrong: with its digits kept every wrong case is right."""
     noted = {c.place.line: c.place for o in seen for c in o.warnings if c.kind == COMPUTED and c.place}
 
     def alone(outcome: Outcome, line: int) -> bool:
         again = run_observed(exercise, answer, outcome.case, full_precision=(line,))
-        return again.status is Status.PASS
+        return _is_right(again, numbers)
 
     enough = [line for line in list(noted)[:MOST_LINES] if all(alone(o, line) for o in wrong)]
     return noted[enough[0]] if len(enough) == 1 else None

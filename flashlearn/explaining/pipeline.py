@@ -34,6 +34,7 @@ from flashlearn.explaining.findings.shape import Shape
 from flashlearn.explaining.formula_stages import LINE_RUNS, edit_of_crash, line_of_declared, with_line
 from flashlearn.explaining.in_some_cases import find_in_some_cases
 from flashlearn.explaining.nan_origins import nan_origin
+from flashlearn.explaining.numbers_besides import find_numbers_besides
 from flashlearn.explaining.precision_split import split_by_precision
 from flashlearn.explaining.rounded_besides import rounded_besides
 from flashlearn.explaining.second_look import MOST_WORK, look_again
@@ -69,6 +70,17 @@ def _second_look(search: Search) -> Finding | None:
     if found is None or isinstance((found.parts or (found,))[0].kind, Shape):
         return found
     return stages.combined(search.finding, found)
+
+
+def _numbers_besides(search: Search) -> Finding | None:
+    """What is wrong with the numbers of an answer that changes an input."""
+
+    def name(again: Search) -> Finding | None:
+        rounded = Stage("", "", lambda s: rounded_inside(s.exercise, s.wrong, s.answer, numbers=True))
+        declared, one_edit = NAMING[0], next(stage for stage in REFINEMENTS if stage.name == "one edit")
+        return run((declared, rounded, one_edit), again)
+
+    return find_numbers_besides(search, name)
 
 
 EDIT_BUDGET = f"{SEARCH_WORK:,} units of work, most of them accesses to memory"
@@ -159,6 +171,15 @@ NAMING = (
 """What was done, the surest first, and last where to look."""
 
 REFINEMENTS = (
+    Stage(
+        "numbers besides",
+        "After an input that is changed or returned: where numbers are wrong as well, that is said, and why, "
+        "if a declared mistake, a rounding or one edit explains all of them.",
+        _numbers_besides,
+        Role.REFINEMENT,
+        budget=EDIT_BUDGET,
+        after_proof=True,
+    ),
     Stage(
         "another origin of a NaN",
         "A declared mistake whose only evidence is NaN is withdrawn if its formula produces its first NaN in "

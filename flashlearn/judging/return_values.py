@@ -24,6 +24,9 @@ ORIGIN_SENTENCES = {
     PARTLY: "no kernel stored all of it: torch computed the rest.",
 }
 
+SHARES = "shares the memory of"
+"""What is said of an output that lies where an input does."""
+
 
 def mismatch_sentence(checks: tuple[OutputCheck, ...]) -> str:
     """The plainest true sentence about outputs that differ."""
@@ -106,12 +109,15 @@ def side_effects(exercise: Exercise, evidence: Evidence) -> tuple[tuple[str, ...
     if evidence.changed:
         name = evidence.changed[0]
         sentence = f"After the call the input {name} has other values: inputs must stay unchanged."
+        into = next((i for i, out in enumerate(evidence.outputs) if kernel and out.memory_of == name), None)
+        if into is not None and len(evidence.outputs) == len(exercise.outputs):
+            sentence += f" {exercise.outputs[into]} {SHARES} {name}."
         return ("changed input", name), sentence
     if not kernel or len(evidence.outputs) != len(exercise.outputs):
         return (), ""
     for name, out in zip(exercise.outputs, evidence.outputs, strict=True):
         if given := out.memory_of:
-            sentence = f"{name} shares the memory of the input {given}: allocate a new tensor for the result."
+            sentence = f"{name} {SHARES} the input {given}: allocate a new tensor for the result."
             return ("returned input", name, given), sentence
     return (), ""
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import ClassVar
 
 from flashlearn.exercise import Kind
-from flashlearn.outcome import FindingKind, Wording
+from flashlearn.explaining.findings.counts import FAILING, some_of
+from flashlearn.explaining.findings.rule import labelled
+from flashlearn.outcome import Finding, FindingKind, Wording
 
 
 @dataclass(frozen=True)
@@ -44,6 +47,8 @@ class ChangedInput(LauncherFault):
 
     def wording(self) -> Wording:
         """The sentence of the case, and how such an answer can change an input."""
+        if SHARES in self.seen:
+            return Wording(self.seen, SHARED, self.case)
         return Wording(self.seen, IN_PLACE.get(self.answer, self.step), self.case)
 
 
@@ -61,6 +66,59 @@ class StaleAnswer(LauncherFault):
 
     name = "stale answer"
     step = "Keep nothing from one call to the next: compute from the arguments every time."
+
+
+SHARES = "shares the memory of"
+
+SHARED = (
+    "Which line gives the result its memory? A view shares that of its tensor, and where nothing is to be "
+    "done `contiguous`, `reshape` and `to` return the tensor itself. Allocate separate memory for the result."
+)
+"""What to look for where the result lies in the input."""
+
+COUNT = re.compile(r"(?:the|both|all \d+) failing cases? pass(?:es)?")
+"""What an experiment says of cases that it makes right; here they fail for another reason as well."""
+
+
+@dataclass(frozen=True)
+class NumbersBesides(FindingKind):
+    """A fault about an input, and numbers that are wrong as well in `count` of the `failing` cases.
+
+    The first of the `parts` is the fault; a second one says what is wrong with the numbers of the `outputs`.
+    """
+
+    name = "numbers besides"
+
+    outputs: tuple[str, ...]
+    example: str
+    count: int
+    failing: int
+    parts: tuple[Finding, ...]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of both."""
+        return tuple(dict.fromkeys(name for part in self.parts for name in part.names))
+
+    def wording(self) -> Wording:
+        """The fault, where numbers are wrong as well, and why, if that is known."""
+        fault, *more = self.parts
+        are = "are" if len(self.outputs) > 1 else "is"
+        where = f"in case “{self.example}”"
+        if self.count > 1:
+            where = f"in {some_of(self.count, self.failing, FAILING)}, “{self.example}” for one,"
+        wrong = f"{where} {' and '.join(self.outputs)} {are} wrong as well"
+        if not more:
+            return Wording(
+                f"{fault.sentence} Besides, {wrong}: there may be another mistake.",
+                f"{fault.next_step} Fix it, and check again.",
+            )
+        (other,) = more
+        second = COUNT.sub("the numbers are right", other.sentence)
+        return Wording(
+            f"There are two mistakes. (1) {fault.sentence} (2) {wrong[0].upper()}{wrong[1:]}. {second}",
+            labelled(("1", fault.next_step), ("2", other.next_step)),
+        )
 
 
 IN_PLACE = {

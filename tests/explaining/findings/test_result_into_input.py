@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from flashlearn.checking import grade
+from flashlearn.explaining.findings.launcher import ChangedInput, NumbersBesides
 from flashlearn.lessons import find
-from flashlearn.outcome import Status
+from flashlearn.outcome import Finding, Status
 from flashlearn.report import Report
 from flashlearn.running.answer import Here
 from tests.corpus.answer_files import replaced_lines, text_of
@@ -30,3 +31,20 @@ def test_a_result_that_takes_an_input_s_memory_is_no_mistake_of_strides(given: s
 
 def test_wrong_numbers_beside_it_are_not_passed_over():
     assert report(IN_PLACE.replace("a * x + y", "a * x - y")).finding.kind.name != "changed input"
+
+
+COPY = replaced_lines(IN_PLACE, "    z = y", "    z = y.contiguous()", "")
+
+
+def test_numbers_that_are_wrong_besides_are_explained_after_the_changed_input():
+    rounded = COPY.replace("a * x + y", "(a * x).to(z_ptr.dtype.element_ty) + y")
+    found = report(rounded).finding
+    assert found.names == ("changed input", "a·x is rounded")
+    assert "z shares the memory of y" in found.sentence and "z is wrong as well" in found.sentence
+
+
+def test_it_is_said_that_numbers_are_wrong_besides_where_nobody_knows_why():
+    fault = Finding(ChangedInput("The input y has other values.", "5 elements"))
+    words = NumbersBesides(("z",), "3000 elements", 1, 9, (fault,)).wording()
+    assert "Besides, in case “3000 elements” z is wrong as well" in words.sentence
+    assert words.next_step.endswith("check again.")

@@ -81,7 +81,7 @@ def edit_of_crash(search: Search) -> Finding | None:
         return None
     if search.exercise.kind is not Kind.TORCH or not statuses <= {Status.WRONG, Status.CRASHED, Status.PASS}:
         return None
-    return find_edit(search.exercise, search.answer, search.outcomes)
+    return find_edit(search.exercise, search.answer, search.outcomes, kept=search.repairs)
 
 
 def edit_of_formula(search: Search) -> Finding | None:

@@ -22,6 +22,8 @@ from flashlearn.running.answer_source import Section
 from flashlearn.running.evidence import Evidence
 from flashlearn.running.run_modes import Edited, Observed, PlainCall, Rewritten, RunMode
 
+HALF = (torch.float16, torch.bfloat16)
+
 Dtypes = Mapping[tuple[torch.dtype, int], torch.dtype]
 """The dtype that an output, by its number, should have where the inputs have a dtype."""
 
@@ -78,6 +80,9 @@ def wanted_dtypes(outcomes: Sequence[Outcome]) -> dict[tuple[torch.dtype, int], 
         for i, check in enumerate(outcome.outputs):
             if check.misfit is not None and check.misfit.what == "dtype":
                 wanted[outcome.case.dtype, i] = getattr(torch, str(check.misfit.expected))
+    for (own, i), dtype in [*wanted.items()]:  # cases of the other half precision may have stopped
+        for other in HALF if own in HALF else ():
+            wanted.setdefault((other, i), other if dtype is own else dtype)
     return wanted
 
 

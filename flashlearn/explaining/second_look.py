@@ -173,7 +173,7 @@ def _after_one(search: Search, repair: PartialRepair, explain: Explain) -> Findi
         and len(passing) < (1 if stopped else _enough(repair, failing))
     ):
         return None
-    first = edit_finding(passing, section, repair.edit, *repair.outputs)
+    first = edit_finding(passing, section, repair.edit, " and ".join(repair.outputs))
     again = replace(search, outcomes=after, answer=repaired, finding=None, repairs=[])
     second = explain(again, False)
     if repair.echoes and not _names_all(second):

@@ -16,7 +16,7 @@ from flashlearn.explaining.edits.avoidance import avoids
 from flashlearn.explaining.edits.dtypes import CAST, DTYPE
 from flashlearn.explaining.edits.edit import Edit, lines_of, name_of, names_in
 from flashlearn.explaining.edits.name_families import similar
-from flashlearn.explaining.edits.names import CONSTANT, OTHER_NAME
+from flashlearn.explaining.edits.names import CONSTANT, OTHER_NAME, REDUNDANT_FACTOR
 from flashlearn.explaining.edits.operators import OPERATOR
 from flashlearn.explaining.edits.rounding import ROUND_UP
 from flashlearn.explaining.edits.slicing import assignments
@@ -75,6 +75,12 @@ def naturalness(text: str, edit: Edit) -> Naturalness:
         return Naturalness.ODD
     if kind is ROUND_UP and SHIFTED.search(edit.old):
         return Naturalness.ODD  # the number before the division may be what is wrong
+    if kind is REDUNDANT_FACTOR and _is_used_once(text, edit.old):
+        return Naturalness.UNUSUAL  # the line that makes the product is the one to change
+    if kind.name in ("missing factor", "missing divisor") and edit.line in _returning_lines(text):
+        return Naturalness.UNUSUAL
+    if kind.name == "missing factor" and _repeats_a_factor(edit):
+        return Naturalness.UNUSUAL  # it may belong where the value is used, not where it is made
     if kind is CONSTANT and edit.new not in COMMON_NUMBERS and not edit.new.isidentifier():
         return Naturalness.UNUSUAL
     if kind.name in ("argument order", "exchanged names") and edit.line in _unpacking_lines(text):
@@ -115,6 +121,14 @@ def _unpacking_lines(text: str) -> frozenset[int]:
     return frozenset(line for node in pairs for line in lines_of(node))
 
 
+@functools.lru_cache(maxsize=16)
+def _returning_lines(text: str) -> frozenset[int]:
+    """The lines, from 1, that return nothing but names: what a name holds is computed elsewhere."""
+    returns = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Return) and node.value]
+    named = [n for n in returns if not any(isinstance(one, ast.Call | ast.BinOp) for one in ast.walk(n))]
+    return frozenset(line for node in named for line in lines_of(node))
+
+
 def _is_integer(value: ast.AST) -> bool:
     """True for what is computed as bounds are, with integers alone."""
     arithmetic = isinstance(value, ast.BinOp | ast.IfExp) or _is_call_of(value, CLAMPS)
@@ -124,6 +138,19 @@ def _is_integer(value: ast.AST) -> bool:
 
 def _is_call_of(node: ast.AST, names: tuple[str, ...]) -> bool:
     return isinstance(node, ast.Call) and name_of(node) in names
+
+
+def _is_used_once(text: str, name: str) -> bool:
+    """Whether a name is read in a single place."""
+    nodes = [n for n in ast.walk(ast.parse(text)) if isinstance(n, ast.Name) and n.id == name]
+    return sum(isinstance(node.ctx, ast.Load) for node in nodes) == 1
+
+
+def _repeats_a_factor(edit: Edit) -> bool:
+    """True for `a * q` that becomes `(a * q) * a`."""
+    before, after = re.findall(r"\w+", edit.old), re.findall(r"\w+", edit.new)
+    added = [name for name in dict.fromkeys(after) if after.count(name) > before.count(name)]
+    return bool(added) and all(name in before for name in added)
 
 
 def _takes_a_shift_back(text: str, edit: Edit) -> bool:

@@ -116,7 +116,11 @@ def find_edit(
         good = frozenset(trial.repaired(i, text))
         if good and (wastes_work(trial, edit) or swallows_a_loop(trial, i, text, edit)):
             continue
-        if good and len(repairs.get(good, ())) < ALTERNATIVES and trial.generalises(i, text, good):
+        if (
+            good
+            and _is_wanted(sections, (i, edit), repairs.get(good, ()))
+            and trial.generalises(i, text, good)
+        ):
             repairs.setdefault(good, []).append((i, edit))
         if everything in repairs:
             best = most_natural(trial, sections, (i, edit), order[number + 1 :], hints)
@@ -134,13 +138,15 @@ def find_edit(
     each = together(trial, sections, repairs)
     rest = everything - {*explained}
     if not each and rest in repairs:
-        best = min(repairs[rest], key=lambda one: naturalness(sections[one[0]].text, one[1]))
-        each = [(" and ".join(sorted(rest)), *best)]
+        each = [(" and ".join(sorted(rest)), *_last_of_natural(sections, repairs[rest]))]
     if not each:
         if kept is not None:
             kept += partial
-            single = {name: repairs.get(frozenset({name})) for name in exercise.outputs}
-            kept += [PartialRepair(0, *found[0], (name,)) for name, found in single.items() if found]
+            some = sorted((names for names in repairs if names != everything), key=len, reverse=True)
+            kept += [
+                PartialRepair(0, *_last_of_natural(sections, repairs[names]), _in_order(exercise, names))
+                for names in some
+            ]
             kept += echoing
         if exercise.kind is not Kind.KERNEL and runs is None and not explained:
             found = _of_formula(trial, sections, repairs, pool)
@@ -151,6 +157,22 @@ def find_edit(
     if len(parts) == 1:
         return parts[0]
     return Finding(EachOutput(parts), fits=len(trial.wrong), of=len(trial.wrong))
+
+
+def _is_wanted(sections: Sequence[Section], one: tuple[int, Edit], known: Sequence[tuple[int, Edit]]) -> bool:
+    """Whether another edit that makes the same outputs right is worth keeping: a natural one is longer."""
+    natural = [each for each in (one, *known) if _is_natural(sections[each[0]].text, each[1])]
+    return len(known) < ALTERNATIVES or (one in natural and len(natural) <= ALTERNATIVES)
+
+
+def _in_order(exercise: Exercise, names: Iterable[str]) -> tuple[str, ...]:
+    """Outputs in the order in which they are returned."""
+    return tuple(name for name in exercise.outputs if name in names)
+
+
+def _last_of_natural(sections: Sequence[Section], edits: Sequence[tuple[int, Edit]]) -> tuple[int, Edit]:
+    """Of the most natural edits the last: what makes an output right further up may spoil another one."""
+    return min(edits, key=lambda one: (naturalness(sections[one[0]].text, one[1]), -one[1].line))
 
 
 def _of_formula(

@@ -24,7 +24,7 @@ TAGS = {
 """What a case's tags say, after «only with» or «only without»."""
 
 
-POSSIBLE = "What follows is one possible cause of the NaNs and infinities."
+POSSIBLE = "What follows is one possible cause."
 """What is said before a mistake that is only possible."""
 
 FIRST_NAN = "In which line does the first NaN or infinity appear, and is this its cause?"

@@ -89,7 +89,7 @@ MISTAKES = {
     "dealt out in turn": Mistake(
         sentence=(
             "The elements are dealt out in turn, like cards: slot i belongs to program i mod the number of "
-            "programs. Here each program owns a block of neighbours."
+            "programs. In this exercise each program owns a block of neighbours."
         ),
         next_step="Program p's first element has the number p times the block, and the next ones follow it.",
         wrong=lambda x, block: _elements(x) % max(1, _programs(x, block)),

@@ -90,7 +90,7 @@ MISTAKES = {
     "db from dX": Mistake(
         "Your db sums the columns of dX, which includes the path through the mean. The bias is added "
         "after X was centred: b_j reaches Y_ij alone, with a factor of 1.",
-        "By which matrix does b reach the loss, X or Y? Sum the columns of that one's gradient.",
+        "Through which matrix does b reach the loss, X or Y? Sum the columns of that one's gradient.",
         **formula("db from dX"),
     ),
     "db not summed": Mistake(

@@ -74,3 +74,26 @@ def test_brackets_in_a_bound_that_add_no_access_where_all_was_right_are_not_doub
     assert edit.kind.name == "brackets" and naturalness(text, edit) is Naturalness.ODD
     assert _is_limited(SimpleNamespace(superfluous=False), text, edit)
     assert not _is_limited(SimpleNamespace(superfluous=True), text, edit)
+
+
+FORMULA = """
+def gradients(q, k, v, alpha):
+    scaled = alpha * q
+    dv = alpha * v
+    dk = scaled * k
+    return dk, dv
+"""
+
+
+def levels(line: int, new: str) -> set[Naturalness]:
+    return {naturalness(FORMULA, e) for e in edits_of(FORMULA) if e.line == line and e.new == new}
+
+
+def test_a_value_that_is_right_is_no_place_for_a_factor_that_lacks_where_it_is_used():
+    assert levels(3, "(alpha * q) * alpha") == {Naturalness.UNUSUAL}
+    assert levels(5, "(scaled * k) * alpha") == {Naturalness.NATURAL}
+
+
+def test_a_line_that_returns_names_is_not_where_a_factor_is_wrong():
+    assert levels(6, "dv / alpha") | levels(6, "(v)") == {Naturalness.UNUSUAL}
+    assert levels(4, "v") == {Naturalness.NATURAL}

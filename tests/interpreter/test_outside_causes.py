@@ -218,3 +218,36 @@ def test_rows_that_are_one_dimension_of_the_tensor_are_no_other_strides():
     error = stray(lambda: rows_of_one_dimension[(1,)](x, y, 12, BLOCK=16))
     assert "past the end of x_ptr" in error.sentence or "x_ptr[" in error.sentence
     assert "Neighbouring lanes" not in error.sentence and "multiplies" not in error.sentence
+
+
+@triton.jit
+def masked_before_the_loop(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
+    lane = tl.arange(0, BLOCK)
+    there = lane < n
+    total = tl.zeros([BLOCK], tl.float32)
+    for start in range(0, n, BLOCK):
+        column = (start + lane).to(tl.int64)
+        total += tl.load(x_ptr + column, mask=there, other=0.0)
+    tl.store(y_ptr, tl.sum(total, axis=0))
+
+
+def test_a_mask_of_lanes_beside_an_index_that_has_a_name_of_its_own_is_told():
+    error = stray(lambda: masked_before_the_loop[(1,)](torch.ones(50), torch.zeros(1), 50, BLOCK=32))
+    assert error.fault[-1] == ("cause", "other index")
+    assert "The mask tests `lane`" in error.sentence
+    assert "has `column`, which line" in error.sentence and "as `(start + lane)" in error.sentence
+
+
+@triton.jit
+def either_condition(x_ptr, y_ptr, M, N, x_row, BLOCK: tl.constexpr):
+    r, c = tl.arange(0, BLOCK), tl.arange(0, BLOCK)
+    either = (r[:, None] < M) | (c[None, :] < N)
+    x = tl.load(x_ptr + r[:, None] * x_row + c[None, :], mask=either, other=0.0)
+    tl.store(y_ptr + r, tl.sum(x, axis=1), mask=r < M)
+
+
+def test_conditions_of_which_one_is_enough_are_told():
+    x, y = torch.zeros(20, 10), torch.zeros(20)
+    error = stray(lambda: either_condition[(1,)](x, y, 20, 10, 10, BLOCK=32))
+    assert error.fault[-1] == ("cause", "either")
+    assert "joins it to another condition with `|`" in error.sentence

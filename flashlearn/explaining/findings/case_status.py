@@ -147,7 +147,7 @@ STEPS = {
         "Each index takes the stride of its own dimension of this tensor: which stride is missing here, or "
         "belongs to something else?"
     ),
-    "exchanged": "Which index, and which stride, belongs to which dimension? Two are exchanged.",
+    "exchanged": "Which index, and which stride, belongs to which dimension?",
     "below": "For which programs and lanes does this index become negative, and what should happen there?",
     "mask": (
         "What is each index of this address computed from, what keeps it below the size of its dimension, "
@@ -172,6 +172,7 @@ STEPS = {
         "The mask must test the index that the address uses: which of the two has to change, the mask or the "
         "address?"
     ),
+    "either": "Must all of these conditions hold for a lane, or is one of them enough?",
     "precedence": "Put parentheses around each comparison.",
     "shared stride": "Each index takes the stride of its own dimension: which of the two does not?",
     "axis": "Along which axis of the grid do the programs count this index?",
@@ -180,7 +181,7 @@ STEPS = {
         "tensor, and what is counted by each?"
     ),
     "steps": "How many steps does the loop make, and how many does this dimension allow?",
-    "number": "Which values does this take over all programs, and which indices does the dimension have?",
+    "number": "Which values does this index take over all programs, and which does the dimension allow?",
     "block pointer": (
         "boundary_check keeps lanes out along the dimensions that it names; the shape given to "
         "tl.make_block_ptr says where each ends."

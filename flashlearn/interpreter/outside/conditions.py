@@ -58,18 +58,22 @@ def mask_of(call: ast.Call) -> ast.expr | None:
     return call.args[number] if len(call.args) > number else None
 
 
-def conditions_of(scope: Scope) -> list[Condition]:
-    """The conditions of the mask of the access under way, each once from either side. Raises Unclear."""
+def conditions_of(scope: Scope, either: bool = False) -> list[Condition]:
+    """The conditions of the mask of the access under way, each once from either side. Raises Unclear.
+
+    With `either` conditions of which one is enough are taken as well.
+    """
     mask = mask_of(scope.call)
-    return [] if mask is None else list(_conditions(mask, scope, (), mask.lineno, DEEPEST))
+    return [] if mask is None else list(_conditions(mask, scope, (), mask.lineno, DEEPEST, either))
 
 
 def _conditions(
-    node: ast.expr, scope: Scope, wraps: tuple[ast.expr, ...], line: int, depth: int
+    node: ast.expr, scope: Scope, wraps: tuple[ast.expr, ...], line: int, depth: int, either: bool
 ) -> Iterator[Condition]:
+    joins = (ast.BitAnd, ast.BitOr) if either else (ast.BitAnd,)
     if depth == 0:
         raise Unclear
-    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitAnd):
+    if isinstance(node, ast.BinOp) and isinstance(node.op, joins):
         parts = [node.left, node.right]
     elif isinstance(node, ast.BoolOp) and isinstance(node.op, ast.And):
         parts = node.values
@@ -78,7 +82,7 @@ def _conditions(
     elif isinstance(node, ast.Call) and called(node) in PASSED_ON:
         parts = [passed_on(node)]
     elif isinstance(node, ast.Name):
-        yield from _named(node, scope, wraps, depth)
+        yield from _named(node, scope, wraps, depth, either)
         return
     elif isinstance(node, ast.Compare):
         yield from _compared(node, scope, wraps, line)
@@ -86,18 +90,20 @@ def _conditions(
     else:
         raise Unclear
     for part in parts:
-        yield from _conditions(part, scope, wraps, part.lineno, depth - 1)
+        yield from _conditions(part, scope, wraps, part.lineno, depth - 1, either)
 
 
-def _named(node: ast.Name, scope: Scope, wraps: tuple[ast.expr, ...], depth: int) -> Iterator[Condition]:
+def _named(
+    node: ast.Name, scope: Scope, wraps: tuple[ast.expr, ...], depth: int, either: bool
+) -> Iterator[Condition]:
     given = scope.argument(node.id)
     if given is not None and node.id not in scope.definitions:
-        yield from _conditions(given, scope.parent, wraps, given.lineno, depth - 1)
+        yield from _conditions(given, scope.parent, wraps, given.lineno, depth - 1, either)
         return
     definition = scope.only_value(node.id)
     if definition is None:
         raise Unclear
-    yield from _conditions(definition.value, scope, wraps, definition.line, depth - 1)
+    yield from _conditions(definition.value, scope, wraps, definition.line, depth - 1, either)
 
 
 def _compared(node: ast.Compare, scope: Scope, wraps: tuple[ast.expr, ...], line: int) -> Iterator[Condition]:

@@ -35,7 +35,7 @@ def cause_of_indices(
         called, computed = _set_off(failing[0], access.view), _computed_as(failing[0])
         return Cause("no mask", f"Nothing keeps {called} below {failing[0].size}{computed}.")
     if conditions is None:
-        return None
+        return _of_either(failing, access, scope)
     causes = [_of_conditions(index, conditions, access, scope, line) for index in failing]
     untested = [i for i, cause in zip(failing, causes, strict=True) if cause and cause.key == "untested"]
     if len(untested) > 1 and len(untested) == len(failing):
@@ -50,6 +50,24 @@ def _of_precedence(text: str, line: int) -> Cause:
         f"Line {line} has `{text}`: in Python `&` binds more tightly than a comparison, so it is not two "
         "conditions.",
     )
+
+
+def _of_either(failing: Sequence[Index], access: OutsideAccess, scope: Scope) -> Cause | None:
+    """A mask that has the right conditions, of which one is enough."""
+    try:
+        conditions = conditions_of(scope, either=True)
+    except (Precedence, Unclear):
+        return None
+    for index in failing:
+        for one in conditions:
+            bounds = one.upper and one.strict and one.bound.size == 1 and int(one.bound.flat[0]) == index.size
+            if bounds and _equal(one.numbers, index.numbers, access):
+                return Cause(
+                    "either",
+                    f"The mask has `{one.text}` (line {one.line}), but joins it to another condition with "
+                    "`|`: one of the two is enough.",
+                )
+    return None
 
 
 def _all(index: Index, access: OutsideAccess) -> np.ndarray:
@@ -194,9 +212,36 @@ def _of_conditions(
         if mine or len(other) != 1 or other[0].tested_text == index.text:
             return None
         return _of_part(index, other[0], access, scope)
+    part = _part_by_name(index, conditions)
+    if part is not None:
+        return part
     if _related(index, conditions, scope):
         return None
     return Cause("untested", f"The mask does not test {_called(index, access.view)}.")
+
+
+def _part_by_name(index: Index, conditions: Sequence[Condition]) -> Cause | None:
+    """A condition on a part of the index, which has a name of its own: `lane` for `col = start + lane`."""
+    part = index.parts[0]
+    if len(index.parts) > 1 or len(part.index) > 1 or part.term.times != 1:
+        return None
+    node = bare(part.index[0])
+    origin, line = part.term.scope.origin(node, 0)
+    tested = [
+        c
+        for c in conditions
+        if c.upper and c.bound.size == 1 and int(c.bound.flat[0]) == index.size and c.numbers.size > 1
+    ]
+    if origin is node or len(tested) != 1 or not isinstance(bare(tested[0].tested), ast.Name):
+        return None
+    (one,) = tested
+    if not names_in(one.tested) <= names_in(origin):
+        return None
+    return Cause(
+        "other index",
+        f"The mask tests `{one.tested_text}` (line {one.line}: `{one.text}`), but the address has "
+        f"`{index.text}`, which line {line} computes as `{ast.unparse(origin)}`.",
+    )
 
 
 def _of_part(index: Index, condition: Condition, access: OutsideAccess, scope: Scope) -> Cause | None:

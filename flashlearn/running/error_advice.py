@@ -65,6 +65,11 @@ ADVICE = (
         "Write down the shape that each of them should have, and find where one gets another.",
     ),
     (
+        r"ValueError: (math domain error|expected a nonnegative input)",
+        "Functions of math take real numbers for which the result is real: math.sqrt none below 0, math.log "
+        "none that is 0 or below. Which of the arguments may be negative here?",
+    ),
+    (
         r"invalid for input of size",
         "view and reshape keep every element: the new sizes' product must be that number{here}.",
     ),

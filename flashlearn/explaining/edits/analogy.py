@@ -54,6 +54,7 @@ ANALOGOUS_LINE = edit_kind(
 
 def analogy_edits(text: SourceText, function: ast.FunctionDef, known: NameFamilies) -> Iterator[Edit]:
     """Every such edit of a kernel."""
+    in_addresses = _in_addresses(function)
     for node in ast.walk(function):
         if isinstance(node, ast.Call) and name_of(node) in GRID:
             yield from _other_axis(text, node)
@@ -65,7 +66,7 @@ def analogy_edits(text: SourceText, function: ast.FunctionDef, known: NameFamili
             yield from _missing_exponential(text, node.value)
         elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
             yield from _padded_length(text, node, known)
-            yield from _pitches(text, node, known)
+            yield from _pitches(text, node, known, node in in_addresses)
     names = names_in(function) | {*known.parameters}
     for body in _bodies(function):
         yield from _analogous_lines(text, body, names)
@@ -102,10 +103,21 @@ def _padded_length(text: SourceText, node: ast.BinOp, known: NameFamilies) -> It
             yield text.edit(PADDED_LENGTH, node, " * ".join([*rest, size]), variant)
 
 
-def _pitches(text: SourceText, node: ast.BinOp, known: NameFamilies) -> Iterator[Edit]:
-    """The pitch of a program's number: `(b * H + h) * S_k` for a tensor with S_q elements for each head."""
+def _in_addresses(function: ast.FunctionDef) -> set[ast.AST]:
+    """The nodes of the addresses that are written out in an access."""
+    calls = [n for n in ast.walk(function) if isinstance(n, ast.Call) and n.args]
+    accesses = [n for n in calls if name_of(n) in ("load", "store") or name_of(n).startswith("atomic_")]
+    return {node for call in accesses for node in ast.walk(call.args[0])}
+
+
+def _pitches(text: SourceText, node: ast.BinOp, known: NameFamilies, in_address: bool) -> Iterator[Edit]:
+    """The pitch of a program's number: `(b * H + h) * S_k` for a tensor with S_q elements for each head.
+
+    In an address a block may have taken the place of the size of a row.
+    """
     size, number = node.right, names_in(node.left)
-    if isinstance(size, ast.Name) and size.id in known.scalars and number & {*known.programs}:
+    sizes = {*known.scalars, *(known.blocks if in_address else ())}
+    if isinstance(size, ast.Name) and size.id in sizes and number & {*known.programs}:
         others = [n for n in known.size_parameters() if n not in number and n != size.id]
         for variant, other in enumerate(others):
             yield text.edit(PITCH, node, f"{bracketed(node.left, text.of(node.left))} * {other}", variant)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import builtins
 import itertools
 import re
 from collections.abc import Iterator, Sequence
@@ -64,6 +65,11 @@ REDUNDANT_CLAMP = edit_kind(
 )
 REDUNDANT_CALL = edit_kind(
     "redundant call", question="What does this call do to its argument, and is that wanted here?"
+)
+UNWEIGHTED = edit_kind(
+    "unweighted",
+    sentence="Line {line} sums with weights, `{old}`; with `{new}`",
+    question="Does the formula weight what is summed here?",
 )
 LOOP_STEP = edit_kind(
     "loop step",
@@ -131,6 +137,11 @@ def call_edits(text: SourceText, node: ast.Call, known: NameFamilies, kernel: bo
             yield text.edit(REDUNDANT_CLAMP, node, text.of(argument))
     if name in REMOVABLE and (operand := _operand(node)) is not None:
         yield text.edit(REDUNDANT_CALL, node, text.of(operand))
+    if kernel and _is_helper(node):
+        yield text.edit(REDUNDANT_CALL, node, text.of(node.args[0]), 1)
+    if name == "dot" and not kernel and isinstance(node.func, ast.Attribute) and len(node.args) == 1:
+        for summed in (node.args[0], node.func.value):
+            yield text.edit(UNWEIGHTED, node, f"sum({text.of(summed)})")
     if name in RESHAPES and not kernel and isinstance(node.func, ast.Attribute):
         yield text.edit(TRANSPOSE, node, f"{text.of(node.func.value)}.T")
     if name == "range":
@@ -140,6 +151,12 @@ def call_edits(text: SourceText, node: ast.Call, known: NameFamilies, kernel: bo
     for pair in (*node.args, *(k.value for k in node.keywords)) if name in PER_AXIS else ():
         if isinstance(pair, ast.Tuple):
             yield from order_edits(text, pair.elts)
+
+
+def _is_helper(node: ast.Call) -> bool:
+    """True for a call of one of the learner's own functions with one argument."""
+    own = isinstance(node.func, ast.Name) and node.func.id not in dir(builtins)
+    return own and len(node.args) == 1 and not node.keywords and not isinstance(node.args[0], ast.Starred)
 
 
 def loop_step_edits(text: SourceText, function: ast.FunctionDef, known: NameFamilies) -> Iterator[Edit]:

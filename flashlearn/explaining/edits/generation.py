@@ -230,7 +230,7 @@ def _node_edits(
         yield from constant_edits(text, node, known, kernel)
     elif isinstance(node, ast.Call):
         yield from call_edits(text, node, known, kernel)
-        yield from axis_edits(text, node)
+        yield from axis_edits(text, node, kernel)
         yield from reduction_edits(text, node, known) if kernel else kept_dimension_edits(text, node)
         if kernel and name_of(node) in ("minimum", "maximum", "min", "max", "range"):
             yield from missing_offset_edits(text, node, known)

@@ -103,13 +103,14 @@ def name_families(function: ast.FunctionDef) -> NameFamilies:
     arguments = [*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs]
     given = [argument.arg for argument in arguments]
     has_pointers = any(map(POINTER.search, given))  # then capitals are sizes, else they may be matrices
+    matrices = {name for name in given if CAPITAL.search(name)} - (bounds if addressed else set())
     for argument in arguments:
         name, kind = argument.arg, ast.unparse(argument.annotation) if argument.annotation else ""
         found.assigned[name] += 1
         found.parameters.append(name)
         if "constexpr" in kind:
             found.blocks.append(name)
-        elif name in addressed or _is_pointer(name, given) or (CAPITAL.search(name) and not has_pointers):
+        elif name in addressed or _is_pointer(name, given) or (name in matrices and not has_pointers):
             found.pointers.append(name)
         elif SCALE.search(name):
             found.scales.append(name)

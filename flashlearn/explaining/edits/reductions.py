@@ -14,6 +14,7 @@ NEUTRAL = {"min": 'float("inf")', "max": 'float("-inf")', "sum": "0.0"}
 
 REDUCTIONS = ("sum", "max", "min", "argmax", "argmin", "mean", "amax", "amin", "logsumexp", "softmax")
 REDUCTIONS += ("log_softmax", "cumsum", "norm")
+KEEPDIM = {"keepdim", "keepdims", None}
 KEEPING = ("sum", "mean", "amax", "amin", "logsumexp")
 """Those of torch that give a tensor, with or without the axis."""
 
@@ -102,20 +103,23 @@ def axis_numbers(part: ast.AST) -> set[ast.AST]:
 def kept_dimension_edits(text: SourceText, node: ast.Call) -> Iterator[Edit]:
     """A torch reduction along an axis that keeps it, as an axis of size 1."""
     named = {k.arg for k in node.keywords}
-    if name_of(node) in KEEPING and _axis_of(node) is not None and not named & {"keepdim", "keepdims", None}:
+    if name_of(node) in KEEPING and _axis_of(node) is not None and not named & KEEPDIM:
         start, end = text.span(node)
         call = text.raw[start : end - 1].decode().rstrip().removesuffix(",")
         yield text.edit(KEPT_DIMENSION, node, f"{call}, keepdim=True)")
 
 
-def axis_edits(text: SourceText, node: ast.Call) -> Iterator[Edit]:
-    """A reduction along another axis."""
+def axis_edits(text: SourceText, node: ast.Call, kernel: bool = True) -> Iterator[Edit]:
+    """A reduction along another axis, in torch also one that keeps it."""
     axis = _axis_of(node)
     if axis is not None:
         (start, end), (first, last) = text.span(node), text.span(axis)
         head, tail = text.raw[start:first].decode(), text.raw[last:end].decode()
+        keeps = not kernel and name_of(node) in KEEPING and not {k.arg for k in node.keywords} & KEEPDIM
         for variant, other in enumerate(OTHER_AXES[text.of(axis)]):
             yield text.edit(REDUCTION_AXIS, node, f"{head}{other}{tail}", variant)
+            if keeps and tail.strip() == ")":
+                yield text.edit(REDUCTION_AXIS, node, f"{head}{other}, keepdim=True)", variant)
 
 
 def _axis_of(node: ast.Call) -> ast.expr | None:

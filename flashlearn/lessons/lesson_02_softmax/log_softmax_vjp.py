@@ -61,6 +61,12 @@ MISTAKES = {
         "Write out Σ_k dlog_k ∂ log p_k/∂s_j for N = 2. Where does p_k come in?",
         wrong=lambda p, dlog: dlog - p * p.dot(dlog),
     ),
+    "weighted by p, and added": Mistake(
+        "You returned dlog + p ⟨p, dlog⟩. Two things are not right: the sum of dlog is weighted with "
+        "p, and p times the sum is added.",
+        "log p_k is s_k minus log Z, with the same derivative −p_j of its second term for every k.",
+        wrong=lambda p, dlog: dlog + p * p.dot(dlog),
+    ),
     "multiplied by p on the way": Mistake(
         "You returned softmax's own gradient of p ∘ dlog. On the way from log p to p the gradient is divided "
         "by p: ∂ log p_k/∂p_k is 1/p_k.",

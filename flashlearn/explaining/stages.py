@@ -20,7 +20,7 @@ from flashlearn.explaining.edits.second_mistake import find_edit_and_mistake
 from flashlearn.explaining.faults import from_status
 from flashlearn.explaining.findings.declared import Declared
 from flashlearn.explaining.findings.edits import AndOneEdit, OneEdit
-from flashlearn.explaining.findings.first_divergence import DepartureAndPlace, WithItsLine
+from flashlearn.explaining.findings.first_divergence import DepartureAndPlace, FirstDivergence, WithItsLine
 from flashlearn.explaining.findings.launcher import BY_FAULT, ChangedInput, ReturnedInput, StaleAnswer
 from flashlearn.explaining.findings.nan_origin import NanOrigin
 from flashlearn.explaining.findings.outputs import Outputs
@@ -194,6 +194,8 @@ def with_first_divergence(search: Search) -> Finding | None:
         return replace(departed, kind=DepartureAndPlace((departed, finding)))
     if masked_later(departed):
         return None  # what the finding says shows at a line that comes later
+    if finding.partial and isinstance(departed.kind, FirstDivergence):
+        departed = replace(departed, kind=replace(departed.kind, agrees=()))  # it may be right by chance
     return replace(finding, kind=WithItsLine((finding, departed)), place=departed.place)
 
 

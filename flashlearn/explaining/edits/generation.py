@@ -41,6 +41,7 @@ from flashlearn.explaining.edits.gluon import in_gluon, is_gluon, product_edits
 from flashlearn.explaining.edits.guards import guard_edits
 from flashlearn.explaining.edits.head_names import head_names, identifiers
 from flashlearn.explaining.edits.index_order import index_order_edits
+from flashlearn.explaining.edits.lane_sums import lane_sum_edits
 from flashlearn.explaining.edits.name_families import NameFamilies, name_families
 from flashlearn.explaining.edits.names import (
     conditional_edits,
@@ -96,6 +97,7 @@ def _function_edits(text: SourceText, function: ast.FunctionDef, heads: frozense
         _add(changes, consecutive_loop_edits(text, function), override=True)
         _add(changes, carried_name_edits(text, function))
         _add(changes, share_edits(text, function, known))
+        _add(changes, lane_sum_edits(text, function))
         _add(changes, maximum_edits(text, function, known))
     else:
         _add(changes, returned_edits(text, function))

@@ -1,7 +1,7 @@
 # label: wrong
 # title: rows of partial sums lie a block apart
 # says: The partial sums are [tiles, N]: row t begins at t * N, but the first kernel stores it at t * COLS.
-# names: one edit
+# names: out_of_bounds; one edit
 
 @triton.jit
 def partial_sums(g, buf, M, N, g0, g1, ROWS: tl.constexpr, COLS: tl.constexpr):

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 
 import torch
 
 from flashlearn.exercise import Case, Exercise, Kind
+from flashlearn.explaining.edits.early_rounding import early_rounding_edits
+from flashlearn.explaining.edits.edit import SourceText
+from flashlearn.explaining.edits.search import edit_finding, lines_within
+from flashlearn.explaining.edits.trials import trial_of
 from flashlearn.explaining.findings.launcher import NothingLaunched
 from flashlearn.explaining.findings.precision import RoundedInside
 from flashlearn.explaining.findings.undefined_memory import MaskedLoadWithoutOther, UninitialisedMemory
@@ -74,11 +79,16 @@ def _all_pass(exercise: Exercise, answer: Answer, outcomes: list[Outcome], **how
 
 
 def rounded_inside(
-    exercise: Exercise, wrong: list[Outcome], answer: Answer, numbers: bool = False
+    exercise: Exercise,
+    wrong: list[Outcome],
+    answer: Answer,
+    outcomes: Sequence[Outcome] = (),
+    numbers: bool = False,
 ) -> Finding | None:
     """Values rounded to half precision on their way, if every wrong case is right once they are not.
 
-    With `numbers` a case is right if its numbers are, whatever becomes of its inputs.
+    With `outcomes`, which are all cases, a conversion that need only be moved into tl.dot is said. With
+    `numbers` a case is right if its numbers are, whatever becomes of its inputs.
     """
     if exercise.kind is not Kind.KERNEL or not wrong:
         return None
@@ -98,8 +108,10 @@ def rounded_inside(
     kind = RoundedInside(half, tuple(sorted(lines)), len(wrong), len(full), products=products)
     place = found[0].place if len(lines) == 1 else None
     if not full and (place := _rounding_line(exercise, wrong, seen, answer, numbers)) is not None:
+        place = _with_its_text(place, answer)
         sum_name = _sum_name(exercise, wrong[0].case, place.line, answer)
-        kind = replace(kind, lines=(place.line,), sum_name=sum_name, text=place.text)
+        moved = _moved_into_the_product(exercise, answer, outcomes or wrong, place)
+        kind = replace(kind, lines=(place.line,), sum_name=sum_name, text=place.text, parts=moved)
     return Finding(kind, place, len(wrong), len(wrong))
 
 
@@ -120,6 +132,32 @@ def _rounding_line(
 
     enough = [line for line in list(noted)[:MOST_LINES] if all(alone(o, line) for o in wrong)]
     return noted[enough[0]] if len(enough) == 1 else None
+
+
+def _with_its_text(place: Place, answer: Answer) -> Place:
+    """The place with the text of its line, which is not known of a copy that was edited."""
+    sections = answer.sections()
+    for section, line in zip(sections, lines_within(sections, place.line), strict=True):
+        lines = section.text.splitlines()
+        if not place.text and section.name == place.function and line and 0 < line <= len(lines):
+            return replace(place, text=lines[line - 1])
+    return place
+
+
+def _moved_into_the_product(
+    exercise: Exercise, answer: Answer, outcomes: Sequence[Outcome], place: Place
+) -> tuple[Finding, ...]:
+    """That every case is right if a line's conversion is made in the operand of tl.dot instead."""
+    trial, sections = trial_of(exercise, answer, outcomes), answer.sections()
+    for i, line in enumerate(lines_within(sections, place.line)) if trial.wrong else ():
+        if sections[i].name != place.function or line is None:
+            continue
+        source = SourceText(sections[i].text)
+        for edit in (e for f in source.functions() for e in early_rounding_edits(source, f, line)):
+            text = edit.applied(sections[i].text)
+            if trial.repaired(i, text) == trial.bad and trial.generalises(i, text, trial.bad):
+                return (edit_finding(trial.wrong, sections[i], edit),)
+    return ()
 
 
 def _sum_name(exercise: Exercise, case: Case, line: int, answer: Answer) -> str:

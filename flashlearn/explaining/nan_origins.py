@@ -43,6 +43,9 @@ MOST_CASES = 3
 MASKED = re.compile(r"dot\(|where\(|\.to\(|[<>]|mask|@")
 """What a line has where the 0 may be a mask's, or padding."""
 
+WITHOUT_INFINITY = ("zero over zero", "outside the domain")
+"""The operations whose operands are finite."""
+
 PRODUCT = "zero times inf"
 """The other kinds may replace one another: a row that sees nothing has −∞ − (−∞), or 0/0."""
 
@@ -73,8 +76,11 @@ def first_in_formula(formula: Callable[..., Any], inputs: Mapping[str, Any]) -> 
 def differ(one: str, other: str, everywhere: bool) -> bool:
     """Whether two kinds of operations cannot be those of one mistake.
 
-    Where NaN are `everywhere` their places say nothing, and the kinds have to be the same.
+    Where NaN are `everywhere` their places say nothing, and the kinds have to be the same. `one` is "" if it
+    follows an overflow: the other cannot be an operation that makes a NaN without any infinity.
     """
+    if not one:
+        return other in WITHOUT_INFINITY
     return one != other and (everywhere or PRODUCT in (one, other))
 
 

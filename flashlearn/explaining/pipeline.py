@@ -140,7 +140,7 @@ NAMING = (
     Stage(
         "rounded inside",
         "Without the roundings to half precision inside the kernel, every failing case passes.",
-        lambda s: rounded_inside(s.exercise, s.wrong, s.answer),
+        lambda s: rounded_inside(s.exercise, s.wrong, s.answer, s.outcomes),
     ),
     Stage(
         "rules that name",

@@ -161,7 +161,7 @@ def other_nan_origin(search: Search) -> Finding | None:
     case = next(o.case for o in search.wrong if o.case.name == found.kind.case)
     mistake = search.exercise.all_mistakes[search.finding.mistake]  # its formula has just given these numbers
     theirs = first_in_formula(mistake.wrong, search.exercise.inputs(case, case.generator()))
-    return found if theirs and differ(theirs, found.kind.operation, found.kind.everywhere) else None
+    return found if differ(theirs, found.kind.operation, found.kind.everywhere) else None
 
 
 def _by_nan_alone(search: Search) -> bool:

@@ -44,7 +44,7 @@ def _speed(result: CheckResult, timing: Timing, ratio: float) -> str:
 def _traffic(result: CheckResult, counted: Counted) -> str:
     if counted.bytes <= (counted.least_bytes or 0.0) and not _reads_again(result):
         moved = f"It moves {byte_size(counted.bytes)} in case “{case_title(counted.case)}”"
-        return f"{moved}, each byte once: no kernel can move less."
+        return f"{moved}, each byte once."
     return _accuracy(result)  # a prediction is of the GPU, and no result of this kernel
 
 

@@ -104,6 +104,13 @@ def folded_logsumexp(x, lengths, alpha):
 """
 
 
+def test_two_finite_numbers_that_make_a_nan_speak_against_a_mistake_that_makes_infinities():
+    assert differ("", "zero over zero", everywhere=True)
+    assert not differ(
+        "", "zero times inf", everywhere=True
+    )  # what becomes of an infinity depends on the order
+
+
 def test_a_sum_of_both_infinities_is_not_told_as_a_difference_of_minus_infinity():
     head = "import torch\nimport triton\nimport triton.language as tl\n"
     finding = check("folded_logsumexp", function_from_text(head + WRONG_FILL), demo=True).finding

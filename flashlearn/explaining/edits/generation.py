@@ -35,6 +35,7 @@ from flashlearn.explaining.edits.conditions import (
     root_edits,
 )
 from flashlearn.explaining.edits.consecutive_loops import consecutive_loop_edits
+from flashlearn.explaining.edits.early_rounding import early_rounding_edits
 from flashlearn.explaining.edits.edit import Edit, SourceText, is_kernel, name_of, names_in
 from flashlearn.explaining.edits.formulas import formula_edits, is_formula, name_in_formula
 from flashlearn.explaining.edits.gluon import in_gluon, is_gluon, product_edits
@@ -99,6 +100,7 @@ def _function_edits(text: SourceText, function: ast.FunctionDef, heads: frozense
         _add(changes, share_edits(text, function, known))
         _add(changes, lane_sum_edits(text, function))
         _add(changes, maximum_edits(text, function, known))
+        _add(changes, early_rounding_edits(text, function))
     else:
         _add(changes, returned_edits(text, function))
         _add(changes, fixed_size_edits(text, function))

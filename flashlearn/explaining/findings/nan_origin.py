@@ -13,7 +13,8 @@ OPERATIONS = {
     ),
     "zero over zero": (
         "zero is divided by zero",
-        "Which terms should the divisor have in these rows, and why do they come to 0?",
+        "Why is the divisor 0 there: is it a sum whose terms are all 0, or an exponential that is too small "
+        "for its format?",
     ),
     "inf over inf": (
         "an infinity is divided by an infinity",

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from flashlearn.explaining.findings.counts import all_pass
 from flashlearn.explaining.findings.rule import Clue, Rule
 from flashlearn.later import torch
-from flashlearn.outcome import FindingKind, Wording
+from flashlearn.outcome import Finding, FindingKind, Wording
 
 SLIGHT = 0.02
 """The share of the largest element up to which an error may pass for rounding."""
@@ -96,10 +96,6 @@ def _added_in_half(clue: Clue) -> str:
     return ""
 
 
-STORED = "what is stored in half precision"
-"""What may be rounded where there is no tl.dot."""
-
-
 OPERAND = " For an operand of tl.dot the dtype is that of the other one, as in `p.to(v.dtype)`."
 
 
@@ -108,7 +104,8 @@ class RoundedInside(FindingKind):
     """Every one of `count` wrong cases is right once nothing inside is rounded to half precision.
 
     `full` of them are in fp32. With a `sum_name`, empty or not, the rounding of one line alone is the cause:
-    it is the name of a sum in that line. `half` are the formats, where they are known.
+    it is the name of a sum in that line. `half` are the formats, where they are known. `parts` is the edit
+    that moves the line's conversion into tl.dot, if that is enough.
     """
 
     name = "rounded inside"
@@ -124,6 +121,7 @@ class RoundedInside(FindingKind):
     text: str = ""
     products: bool = True
     """False where the answer has no tl.dot."""
+    parts: tuple[Finding, ...] = ()
 
     @property
     def question(self) -> str:
@@ -141,11 +139,6 @@ class RoundedInside(FindingKind):
             return "Which uses of this value need all its digits, and does any need it in half precision?"
         return "What is in half precision in this line, and which of its uses need all digits?"
 
-    @property
-    def _rounded(self) -> str:
-        """What may be rounded to half precision in this answer."""
-        return "operands of tl.dot, and what is stored in half precision," if self.products else STORED
-
     def wording(self) -> Wording:
         """Where it is rounded, as far as that is known, and what to keep in fp32."""
         right = all_pass(self.count)
@@ -153,30 +146,36 @@ class RoundedInside(FindingKind):
             return self._in_one_line(right)
         if not self.full:
             return Wording(
-                "Intermediate values are rounded to half precision inside the kernel. If they are kept in "
-                f"fp32, {right}.",
-                f"Which values are computed, or kept, in the inputs' own dtype? Only {self._rounded} may be "
-                "rounded to it.",
+                "Intermediate values are rounded to half precision inside the kernel. In a run in which they "
+                f"keep all digits, {right}.",
+                "Which values are computed, or kept, in the inputs' own dtype, and which uses of them need "
+                "all digits?",
             )
         where = f" in {_listed(self.lines)}" if self.lines else ""
         to = " and ".join(self.half) or "half precision"
         return Wording(
-            f"Values are rounded to {to} inside the kernel{where}, even where the inputs are fp32. If they "
-            f"are kept in fp32, {right}.",
-            "A fixed half-precision type fits half-precision inputs only. Which of these values must be "
+            f"Values are rounded to {to} inside the kernel{where}, even where the inputs are fp32. In a run "
+            f"in which they keep all digits, {right}.",
+            "A fixed half-precision type does not fit inputs of another one. Which of these values must be "
             "rounded at all?" + OPERAND * self.products,
         )
 
     def _in_one_line(self, right: str) -> Wording:
+        if self.parts:
+            return Wording(
+                f"A value that line {self.lines[0]} computes is rounded to half precision before all of its "
+                f"uses, not only for the product. {self.parts[0].sentence}",
+                "Which uses of this value need all its digits, and which one needs it in half precision?",
+            )
         if self.sum_name:
             return Wording(
                 f"`{self.sum_name}` is kept in half precision; line {self.lines[0]} rounds it every time. "
-                f"If what that line computes is not rounded, {right}.",
+                f"In a run in which what that line computes keeps all digits, {right}.",
                 "Keep the sum, and what is added to it, in fp32; convert only at the store.",
             )
         return Wording(
-            f"A value that line {self.lines[0]} computes is rounded to half precision. If it is not "
-            f"rounded, {right}.",
+            f"A value that line {self.lines[0]} computes is rounded to half precision. In a run in which it "
+            f"keeps all digits, {right}.",
             self.question,
         )
 

@@ -15,6 +15,7 @@ import numpy as np
 import torch
 
 from flashlearn.explaining.findings import kept_part, misplaced_stores, zero_sign_constants
+from flashlearn.explaining.findings.finite_infinity import FiniteInfinity
 from flashlearn.explaining.findings.not_finite import NotFinite
 from flashlearn.explaining.findings.permuted_heads import PermutedHeads
 from flashlearn.explaining.findings.ragged_tail import RaggedTail
@@ -86,6 +87,15 @@ def _telling(clues: Clues) -> list[tuple[np.ndarray, np.ndarray, float]]:
 @_claim(zero_sign_constants.Sign)
 def _sign(kind, clues: Clues) -> bool:
     return all(_alike(-got, expected, slack) for got, expected, slack in _telling(clues))
+
+
+@_claim(FiniteInfinity)
+def _finite_infinity(kind, clues: Clues) -> bool:
+    return all(
+        bool(np.all(got[_wrong(clue)] == kind.value) and np.all(expected[_wrong(clue)] == -np.inf))
+        for clue in clues
+        for got, expected, _ in [_arrays(clue)]
+    )
 
 
 def _number(symbol: str, clue: Clue) -> float:

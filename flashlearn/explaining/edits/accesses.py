@@ -93,11 +93,32 @@ def fill_edits(text: SourceText, node: ast.Call, name: str) -> Iterator[Edit]:
             minimum = b"tl.min(" in text.raw  # +∞ is neutral for a minimum
             if minimum and "-" in written:
                 yield text.edit(FILL_VALUE, place, 'float("inf")')
-            yield text.edit(FILL_VALUE, place, "0.0", int(minimum))
+            yield text.edit(FILL_VALUE, place, "0.0", int(minimum), "mask" if name == "load" else "")
+            if name == "load" and "-" in written and _subtracted_in_an_exponent(text, node):
+                yield text.edit(FILL_VALUE, place, 'float("inf")')
         elif "inf" not in written and "load" not in written:
+            if name == "load" and _subtracted_in_an_exponent(text, node):
+                yield text.edit(FILL_VALUE, place, 'float("inf")')  # exp(s − ∞) is 0 for every s
             yield text.edit(FILL_VALUE, place, 'float("-inf")')
             if name == "load" and isinstance(place, ast.Constant) and place.value:
                 yield text.edit(FILL_VALUE, place, "0.0")
+
+
+def infinite_load(edit: Edit) -> bool:
+    """True for a 0 in place of −∞ for the lanes of a load that do not exist."""
+    return edit.kind is FILL_VALUE and edit.about == "mask"
+
+
+def _subtracted_in_an_exponent(text: SourceText, node: ast.Call) -> bool:
+    """Whether the name that a load is assigned to is what an exponential's argument has after its minus."""
+    assigned = (n for n in ast.walk(text.tree) if isinstance(n, ast.Assign) and n.value is node)
+    names = {target.id for n in assigned for target in n.targets if isinstance(target, ast.Name)}
+    return any(
+        isinstance(inner, ast.BinOp) and isinstance(inner.op, ast.Sub) and names & names_in(inner.right)
+        for call in ast.walk(text.tree)
+        if names and isinstance(call, ast.Call) and name_of(call) in ("exp", "exp2")
+        for inner in ast.walk(call)
+    )
 
 
 def atomic_edit(text: SourceText, node: ast.Call) -> Edit:

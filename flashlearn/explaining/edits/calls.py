@@ -63,6 +63,10 @@ REDUNDANT_CLAMP = edit_kind(
     question="For which values does this bound make a difference, and what is right for them?",
     lengthens_loop=True,
 )
+CLAMPED_DIFFERENCE = edit_kind(
+    "clamped difference",
+    question="In which cases is this difference negative, and what should become of it there?",
+)
 REDUNDANT_CALL = edit_kind(
     "redundant call", question="What does this call do to its argument, and is that wanted here?"
 )
@@ -85,6 +89,7 @@ NEGATIVE_START = edit_kind(
     "negative start",
     sentence="In line {line} the loop begins at `{old}`, which may be below 0; with `{new}`",
     question="For which programs is this below 0, and what does the first iteration read then?",
+    moves_access=True,
 )
 ARGUMENT_ORDER = edit_kind(
     "argument order",
@@ -134,7 +139,8 @@ def call_edits(text: SourceText, node: ast.Call, known: NameFamilies, kernel: bo
         yield from _minus_infinity(text, node) if kernel and name == "zeros" and node.args else ()
     if kernel and name in ("minimum", "maximum", "min", "max") and len(node.args) == 2:
         for argument in node.args:
-            yield text.edit(REDUNDANT_CLAMP, node, text.of(argument))
+            kind = CLAMPED_DIFFERENCE if _is_difference(argument) else REDUNDANT_CLAMP
+            yield text.edit(kind, node, text.of(argument))
     if name in REMOVABLE and (operand := _operand(node)) is not None:
         yield text.edit(REDUNDANT_CALL, node, text.of(operand))
     if kernel and _is_helper(node):
@@ -248,6 +254,14 @@ def _range_edits(text: SourceText, node: ast.Call, known: NameFamilies, kernel: 
         yield text.edit(START_VALUE, start, "0", int(not isinstance(start, ast.Name)))
         if kernel and not isinstance(start, ast.Constant):
             yield text.edit(NEGATIVE_START, start, f"tl.maximum({text.of(start)}, 0)")
+
+
+def _is_difference(node: ast.expr) -> bool:
+    """True for one name minus another, as `S_k - S_q`."""
+    names = (
+        isinstance(node, ast.BinOp) and isinstance(node.left, ast.Name) and isinstance(node.right, ast.Name)
+    )
+    return names and isinstance(node.op, ast.Sub)
 
 
 def _of_library(node: ast.Call) -> bool:

@@ -35,6 +35,7 @@ from flashlearn.explaining.edits.conditions import (
     root_edits,
 )
 from flashlearn.explaining.edits.consecutive_loops import consecutive_loop_edits
+from flashlearn.explaining.edits.doubled import doubled_stride_edits, partial_condition_edits
 from flashlearn.explaining.edits.early_rounding import early_rounding_edits
 from flashlearn.explaining.edits.edit import Edit, SourceText, is_kernel, name_of, names_in
 from flashlearn.explaining.edits.formulas import formula_edits, is_formula, name_in_formula
@@ -101,6 +102,7 @@ def _function_edits(text: SourceText, function: ast.FunctionDef, heads: frozense
         _add(changes, lane_sum_edits(text, function))
         _add(changes, maximum_edits(text, function, known))
         _add(changes, early_rounding_edits(text, function))
+        _add(changes, partial_condition_edits(text, function))
     else:
         _add(changes, returned_edits(text, function))
         _add(changes, fixed_size_edits(text, function))
@@ -233,6 +235,7 @@ def _node_edits(
     elif isinstance(node, ast.Constant):
         yield from constant_edits(text, node, known, kernel)
     elif isinstance(node, ast.Call):
+        yield from doubled_stride_edits(text, node) if not kernel else ()
         yield from call_edits(text, node, known, kernel)
         yield from axis_edits(text, node, kernel)
         yield from reduction_edits(text, node, known) if kernel else kept_dimension_edits(text, node)

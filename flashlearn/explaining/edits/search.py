@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from flashlearn.exercise import Exercise, Kind
+from flashlearn.explaining.edits.accesses import infinite_load
 from flashlearn.explaining.edits.address_slice import address_slice, condition_lines, operand_lines
 from flashlearn.explaining.edits.alternatives import most_natural
 from flashlearn.explaining.edits.compensation import compensates
@@ -104,6 +105,8 @@ def find_edit(
         conditions=condition_lines(sections, line),
     )
     order = ranked(edits, outcomes, hints)
+    if nan_appears:
+        order.sort(key=lambda one: not infinite_load(one[1]))  # few, and each product with 0 makes a NaN
     for number, (i, edit) in enumerate(order):
         if trial.left <= 0:
             break

@@ -29,6 +29,8 @@ OPEN = "there may be further mistakes: check again after fixing this one"
 
 UNDEFINED = "NaN and infinities, which other mistakes produce as well"
 
+UNWRITTEN = "elements that were never written, which other mistakes leave as well"
+
 LARGE = "large tensors are tested only once every case passes"
 
 STOPPED = (Status.CRASHED, Status.OUT_OF_BOUNDS, Status.RACE)
@@ -121,7 +123,7 @@ def _fits_all(finding: Finding, result: CheckResult, failing: list[Outcome]) -> 
     if _second_by_nan_alone(finding):
         return f"the only evidence for the second one is NaN and infinities: {AGAIN}"
     if silent and silent == len(failing):
-        return f"the only evidence is {UNDEFINED}: {AGAIN}"
+        return f"the only evidence is {_without_numbers(failing)}: {AGAIN}"
     if len(failing) < finding.of == len(result.outcomes):  # it was tried on the cases that pass as well
         hidden = "the one that passes" if len(result.outcomes) - len(failing) == 1 else "those that pass"
         made = "mistakes make" if isinstance(finding.kind, AtOnce) else "mistake makes"
@@ -129,7 +131,8 @@ def _fits_all(finding: Finding, result: CheckResult, failing: list[Outcome]) -> 
     left = len(failing) - finding.of
     if left <= 0:
         fits = f"this {gives} {all_of(len(failing), 'failing case')}"
-        poor = f"; in {silent} of them the only evidence is {UNDEFINED}: {AGAIN}"
+        only = _without_numbers([o for o in failing if _has_no_numbers(o)])
+        poor = f"; in {silent} of them the only evidence is {only}: {AGAIN}"
         if silent:
             return fits + poor
         open_to_doubt = declared and not marked and not _was_tried(finding)
@@ -196,6 +199,18 @@ def _has_no_numbers(outcome: Outcome) -> bool:
         return False
     wrong = [c.got for c in outcome.outputs if not c.ok and isinstance(c.got, types_of("torch", "Tensor"))]
     return any(not bool(torch.isfinite(got.double()).all()) for got in wrong)  # else all are a little off
+
+
+def _without_numbers(outcomes: list[Outcome]) -> str:
+    """What is wrong in cases in which no number is: elements that are never written, or NaN that are."""
+    wrong = [c for o in outcomes for c in o.outputs if not c.ok]
+    never = all(
+        c.writers is not None
+        and c.writers.shape == c.got.shape
+        and bool((torch.isfinite(c.got.double()) | (c.writers < 0)).all())
+        for c in wrong
+    )
+    return UNWRITTEN if wrong and never else UNDEFINED
 
 
 def _has_undefined(outcome: Outcome) -> bool:

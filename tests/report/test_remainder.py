@@ -186,3 +186,14 @@ def test_a_wrong_formula_is_not_taken_for_nan():
     formula = replace(EXERCISE, kind=Kind.SYMBOLIC)
     clause = explained_and_left(CheckResult(formula, (wrong, wrong), DECLARED))
     assert clause == "this explains both failing cases"
+
+
+def test_elements_that_no_program_writes_are_called_that():
+    got, right = torch.tensor([1.0, float("nan")]), torch.tensor([1.0, 2.0])
+    check = OutputCheck(
+        "x", False, float("inf"), 1e-6, got=got, expected=right, writers=torch.tensor([0, -1])
+    )
+    case = replace(NAN, outputs=(check,))
+    assert said([case, case], DECLARED).startswith("the only evidence is elements that were never written")
+    stored = replace(NAN, outputs=(replace(check, writers=torch.tensor([0, 0])),))
+    assert said([stored, stored], DECLARED).startswith("the only evidence is NaN and infinities")

@@ -29,7 +29,7 @@ OPERATIONS = {
 SIDES = "What belongs where the condition is true, and what where it is false?"
 ENDS = "Try small numbers by hand: what does this come to, and what should it be?"
 BASES = {
-    "exp": "In which base is the exponent here: e or 2?",
+    "exp": "Which base does this exponential have, e or 2, and for which one is its argument meant?",
     "log": "Which base must this logarithm have: e or 2?",
 }
 UNWRITTEN = "What does this tensor hold before the first value is stored in it?"

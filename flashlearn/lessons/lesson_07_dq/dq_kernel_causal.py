@@ -27,7 +27,7 @@ MISTAKES = {  # a causal mask hides padded keys, and its loop ends elsewhere
     **causal_only(formula, keys=False),
     "loop ends one block early": Mistake(
         "The last tile of keys that these queries see is never visited: they miss the nearest of their keys.",
-        "The loop ends with the last key that the block's last query sees: its number plus S_k − S_q.",
+        "The loop must end with the last key that the block's last query sees: its number plus S_k − S_q.",
         **formula("ends one block early"),
     ),
     "loop end without S_k − S_q": Mistake(

@@ -34,7 +34,7 @@ MISTAKES = {
     "the first block that sees the keys is left out": Mistake(
         "The first block with queries that see the program's keys is left out if its first query does not "
         "see them.",
-        "A block counts as soon as its last query sees the first key; the mask hides the rest.",
+        "A block belongs to the sum as soon as its last query sees the first key; the mask hides the rest.",
         **formula("start rounded up"),
     ),
     "loop start without S_k − S_q": Mistake(

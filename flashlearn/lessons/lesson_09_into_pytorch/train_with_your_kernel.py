@@ -98,7 +98,7 @@ MISTAKES = {
     "a new optimiser for every step": Mistake(
         "Adam has no moments from one step to the next: these are the losses of an "
         "optimiser that is recreated at every step.",
-        "Make it once, before the loop.",
+        "Create the optimiser once, before the loop.",
         **formula("new optimiser"),
     ),
     "the last position alone": Mistake(

@@ -48,7 +48,7 @@ def _gap(name: str, sentence: str, next_step: str, hides: Sequence[str], holds: 
 GAPS = (
     _gap(
         "every test is square",
-        "In every trial S_q = S_k, so nothing shows that confuses the two.",
+        "In every trial S_q = S_k, so an answer that confuses the two passes.",
         "Take more queries than keys, and more keys than queries, both with a causal mask.",
         ("queries end at S_k", "keys end at S_q", "top-left mask", "no guard"),
         lambda t: len(t.q) == len(t.k),

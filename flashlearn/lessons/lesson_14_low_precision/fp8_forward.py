@@ -103,8 +103,8 @@ MISTAKES = {
         ),
     ),
     "rows that see nothing are NaN": Mistake(
-        "O of a query that sees no key is NaN. Without a guard −inf − (−inf) in an exponent is NaN, and so "
-        "is 0/0 in the division at the end.",
+        "O of a query that sees no key is NaN. In such a row two operations make NaN unless guarded: "
+        "−inf − (−inf) in an exponent, and 0/0 in the division at the end.",
         "Go through what such a row meets: the exponents and the division. Which of them is without a guard?",
         **formula("no guard"),
     ),

@@ -79,15 +79,15 @@ def causal_forward(formula: FaultyFormula) -> dict[str, Mistake]:
         "loop ends one tile early": Mistake(
             "The last tile of keys that these queries see is never visited: they miss the nearest of their "
             "keys.",
-            "The loop ends with the last key that the block's last query sees. Which query does your end "
-            "belong to?",
+            "The loop must end with the last key that the block's last query sees. Which query does your "
+            "end belong to?",
             **formula("loop one tile short"),
         ),
         "loop ends with the first query": Mistake(
             "The tiles of keys end with the last key that the block's first query sees: the queries after it "
             "miss keys where they see one more tile.",
-            "The loop ends with the last key that the block's last query sees. Which query does your end "
-            "belong to?",
+            "The loop must end with the last key that the block's last query sees. Which query does your "
+            "end belong to?",
             **formula("end of the first query", also=(("end of the first query", "no guards"),)),
         ),
         "mask by the place in the block": Mistake(
@@ -105,8 +105,8 @@ def causal_forward(formula: FaultyFormula) -> dict[str, Mistake]:
             **formula("lse of empty rows is 0"),
         ),
         "rows that see nothing are NaN": Mistake(
-            "NaN appears where a query sees no key. Its maximum is −inf, and without a guard −inf − (−inf) "
-            "in an exponent is NaN, and so is 0/0 in the division at the end.",
+            "NaN appears where a query sees no key. In such a row two operations make NaN unless they are "
+            "guarded: −inf − (−inf) in an exponent, and 0/0 in the division at the end.",
             "Go through what such a row meets: both exponents, that of P and that of the rescaling, and the "
             "division. Which of them is without a guard?",
             independent=True,

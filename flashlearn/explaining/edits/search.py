@@ -36,6 +36,12 @@ from flashlearn.running.answer_source import Section
 SECOND_EDIT_WORK = 400.0
 """Work that the search for a second edit may take."""
 
+TELLING = ("reduction axis", "round up", "round down", "brackets")
+"""Kinds of edits with which a case is hardly ever right by chance."""
+
+MOST_TELLING = 12
+"""So many of them are tried of an answer of which nothing is known."""
+
 PROOF_WORK = 2 * SECOND_EDIT_WORK
 """No second edit is sought if one run of all wrong cases would take more than this."""
 
@@ -138,6 +144,9 @@ def find_edit(
             partial.append(PartialRepair(trial.reached, i, edit))
         elif kept is not None and not good and not trial.reached and _exchanges(edit) and trial.echoes():
             echoing.append(PartialRepair(0, i, edit, echoes=True))
+    unknown = kept is not None and line is None and not accesses and exercise.kind is Kind.KERNEL
+    if unknown and not repairs and not partial:
+        partial += _in_other_cases(trial, sections, order)
     each = together(trial, sections, repairs)
     rest = everything - {*explained}
     if not each and rest in repairs:
@@ -248,6 +257,47 @@ def _two_edits(
             kind = TwoEdits(len(passing), len(wrong), parts)
             return Finding(kind, parts[0].place, len(wrong), len(wrong))
     return None
+
+
+def _in_other_cases(
+    trial: Trial, sections: Sequence[Section], order: Sequence[tuple[int, Edit]]
+) -> list[PartialRepair]:
+    """Edits of kinds that hardly ever help by chance, with which some other case than the cheapest is right.
+
+    The cheapest case may show two mistakes where these show one: all their inputs are read, or there is
+    one query. The cases that are right with the first such edit come first from then on.
+    """
+    others = _other_cases(trial.wrong)
+    tried = [one for one in order if _is_telling(one[1])][:MOST_TELLING]
+    for i, edit in tried if others and sum(map(cost, trial.wrong)) <= PROOF_WORK else ():
+        text = edit.applied(sections[i].text)
+        if not _is_natural(sections[i].text, edit) or not trial.passing(i, text, others):
+            continue
+        right = trial.passing(i, text, trial.wrong)
+        trial.wrong = [*right, *(o for o in trial.wrong if all(o is not one for one in right))]
+        partly = 1 < len(right) < len(trial.wrong)
+        return [PartialRepair(len(right), i, edit)] if partly else []
+    return []
+
+
+def _is_telling(edit: Edit) -> bool:
+    """Whether an edit of a value, or of a number of blocks, hardly ever makes a case right by chance."""
+    address = edit.about or "program_id" in edit.old or "arange" in edit.old or "stride" in edit.old
+    return edit.kind.name in TELLING and not address
+
+
+def _other_cases(wrong: Sequence[Outcome]) -> list[Outcome]:
+    """The cheapest case of which every input is read as a whole, and the cheapest with one query."""
+    read = [o.observation.unread if o.observation is not None else {} for o in wrong]
+    most = max(map(len, read), default=0)
+    whole = (
+        o
+        for o, of in zip(wrong, read, strict=True)
+        if len(of) == most and not any(m.any() for m in of.values())
+    )
+    one = (o for o in wrong if o.case.sizes.get("S_q") == 1)
+    found = [next(whole, None), next(one, None)]
+    return [o for o in found if o is not None and o is not wrong[0]]
 
 
 def _is_natural(text: str, edit: Edit) -> bool:

@@ -43,7 +43,7 @@ def mismatch_sentence(checks: tuple[OutputCheck, ...]) -> str:
         return f"{off}; {bad.allowed:.2g} is allowed at this precision."
     return (
         f"{bad.name} is less accurate than it should be: its rms error is {bad.rms_ratio:.2f} times what "
-        "is allowed for sums kept in fp32."
+        "is allowed for values kept in fp32 on the way."
     )
 
 

@@ -177,7 +177,8 @@ def _note(outcome: Outcome, check: OutputCheck | None, mentioned: set[tuple]) ->
         return _first_mention(check.problem, check.like or (check.name, check.problem), mentioned)
     if check is not None and not check.ok and check.error <= check.allowed and check.rms_ratio > 1:
         return (
-            f"its root mean square error is {number(check.rms_ratio)} times the limit for sums kept in fp32"
+            f"its root mean square error is {number(check.rms_ratio)} times the limit for values kept in "
+            "fp32 on the way"
         )
     return _first_mention(outcome.message, _topic(outcome), mentioned) if check is None else ""
 

@@ -78,7 +78,7 @@ def _none_wrong(count: int, largest: str, rms: float) -> str:
     if rms > 1:
         return (
             f"None of the {plural(count, 'element')} is off by more than is allowed for one, but their root "
-            f"mean square error is {number(rms)} times the limit for sums kept in fp32."
+            f"mean square error is {number(rms)} times the limit for values kept in fp32 on the way."
         )
     subject = "All elements are" if count > 1 else "Its one element is"
     return f"{subject} within what is allowed" + (f"; the largest error is {largest}." if largest else ".")

@@ -54,7 +54,9 @@ EXCHANGED_NAMES = edit_kind(
 )
 EXCHANGED_DIVISIONS = edit_kind(
     "exchanged divisions",
-    question="Which of the two numbers advances with every step, and which one only after a whole row?",
+    sentence="From line {line} on there is `{old}`; with `{new}`",
+    question="From one number to the next the remainder advances, and the quotient only after a whole turn. "
+    "Which of the two is which here?",
     moves_access=True,
 )
 STATEMENT_ORDER = edit_kind(

@@ -26,12 +26,12 @@ def _has(form: Form, kind: object) -> bool:
 def reject_undefined(form: Form, truth: Form) -> None:
     """Raise Unreadable if the answer holds nan or zoo, and the truth does not."""
     for bad, what in (
-        (sp.nan, "nan (0/0, ∞ − ∞, or 0 · ∞)"),
+        (sp.nan, "nan"),
         (sp.zoo, "a division by 0 or a logarithm of 0"),
     ):
         if _has(form, bad) and not _has(truth, bad):
             raise Unreadable(
-                f"your answer contains {what}: an intermediate result was already undefined. In which step?",
+                f"your answer contains {what}: an intermediate result is undefined. In which step?",
                 "undefined",
             )
 

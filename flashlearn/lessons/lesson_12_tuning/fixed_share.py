@@ -34,6 +34,8 @@ def _share(pid: Any, programs: Any, blocks: Any, heads: Any, how: str) -> tuple[
     if counted and how in ("mean", "mean rounded down"):
         ends = counted[0] + counted[-1]
         return len(counted), len(counted) * ends // 2 if how == "mean" else len(counted) * (ends // 2)
+    if how == "count rounded down":
+        return total // programs, sum(counted)
     if counted and how == "first":
         return len(counted), len(counted) * counted[0]
     return len(counted), sum(counted)
@@ -56,6 +58,12 @@ MISTAKES = {
         "belong to the first programs.",
         "10 blocks and 4 programs: which numbers has program 1?",
         **_wrong("whole turns"),
+    ),
+    "the number of blocks is rounded down": Mistake(
+        "The blocks that the program takes are counted as blocks · heads // programs. What the division "
+        "leaves over belongs to the first programs, one block each.",
+        "10 blocks and 4 programs: how many blocks has program 1, and how many has program 3?",
+        **_wrong("count rounded down"),
     ),
     "as many for all": Mistake(
         "Every program is given as many blocks as the first one. In the last turn there may be fewer blocks "

@@ -107,6 +107,8 @@ def quantized(x: Tensor, block_m: int, block_n: int, faults: Faults = NONE) -> t
         )
     elif "zero blocks" not in faults:
         scales = torch.where(largest == 0, 1.0, scales)
+    if "at least 1" in faults:
+        scales = scales.clamp(min=1.0)
     each = spread(scales, block_m, block_n, M, N)
     values = wide * each if "multiplied" in faults else wide if "not scaled" in faults else wide / each
     values = values.clamp(-LARGEST, LARGEST)

@@ -64,6 +64,12 @@ MISTAKES = {
         "Take the largest exponent and the largest fraction that is not NaN: 2⁸ · 1.75.",
         **formula("240"),
     ),
+    "only large blocks are scaled": Mistake(
+        "Blocks whose numbers all fit into e4m3 keep the scale 1. Small numbers lose bits there: the scale "
+        "takes the largest magnitude of every block to 448.",
+        "What is left in e4m3 of a block whose numbers are all below 0.01, with a scale of 1?",
+        **formula("at least 1"),
+    ),
     "one scale for all blocks": Mistake(
         "Every block has the scale of the whole tensor.",
         "The maximum is one over this program's tile.",

@@ -29,6 +29,7 @@ SUMMED: dict[str, Callable[[int, int, int], range]] = {
     "summed: its own number": lambda h_k, H, H_k: range(h_k, h_k + 1),
     "summed: from its own number": lambda h_k, H, H_k: range(h_k, h_k + H // H_k),
     "summed: from the first head": lambda h_k, H, H_k: range(H // H_k),
+    "summed: up to the group's size": lambda h_k, H, H_k: range(h_k * (H // H_k), H // H_k),
     "summed: all": lambda h_k, H, H_k: range(H),
     "summed: all but the last": lambda h_k, H, H_k: _group(h_k, H, H_k)[:-1],
 }
@@ -103,6 +104,12 @@ MISTAKES = {
         "dK and dV of every head are sums over the first heads of Q, as if all groups began at head 0.",
         "How many heads of Q lie before the first one that reads head h of K?",
         **formula("summed: from the first head"),
+    ),
+    "the group's size for its end": Mistake(
+        "dK and dV of every head but the first are 0, as if each loop over a group's heads ended at the "
+        "number of heads in a group: later groups begin at that number, or after it.",
+        "What is the number of the last head of Q that reads head 1 of K?",
+        **formula("summed: up to the group's size"),
     ),
     "all heads of Q": Mistake(
         "dK and dV of a head are sums over all heads of Q, those of other groups included.",

@@ -25,7 +25,9 @@ SHIFTS = {
 """By how much the last key that a query sees, and the number of keys before it, are off."""
 FORWARD_TILES, BACKWARD_TILES = "keys from the last query's window", "keys end with the first query"
 QUERY_STARTS, QUERY_ENDS = "queries from the last key", "queries end with the first key"
-TILED = frozenset({FORWARD_TILES, BACKWARD_TILES, QUERY_STARTS, QUERY_ENDS, "keys rounded up"})
+OTHER_WAY, NO_SHIFT = "queries shifted the other way", "queries not shifted"
+TILED = frozenset({FORWARD_TILES, BACKWARD_TILES, QUERY_STARTS, QUERY_ENDS, OTHER_WAY, NO_SHIFT})
+TILED |= {"keys rounded up"}
 
 
 def windows(S_q: int, S_k: int, window: int, like: Tensor, faults: Faults) -> Tensor:
@@ -61,7 +63,7 @@ def visited_queries(S_q: int, S_k: int, window: int, tile: Tile, like: Tensor, f
     """[S_q, S_k]: the queries in the tiles that a key's block visits."""
     first = torch.arange(S_k, device=like.device) // tile[1] * tile[1]
     last = (first + tile[1]).clamp(max=S_k) - 1
-    shift = S_k - S_q
+    shift = 0 if NO_SHIFT in faults else S_q - S_k if OTHER_WAY in faults else S_k - S_q
     begin = ((last if QUERY_STARTS in faults else first) - shift).clamp(min=0)
     end = (first if QUERY_ENDS in faults else last) - shift + window
     i = torch.arange(S_q, device=like.device)[:, None]
@@ -144,6 +146,18 @@ MISTAKES = {
         "block's first key drops out of the window.",
         "Which key of the block is seen longest?",
         **formula(QUERY_ENDS),
+    ),
+    "queries shifted the other way": Mistake(
+        "The list of queries is shifted the wrong way: it is that of key j + S_k − S_q. Key j is at the "
+        "place of query j − (S_k − S_q).",
+        "Query i is at the place of key i + S_k − S_q. At the place of which query is key j?",
+        **formula(OTHER_WAY),
+    ),
+    "queries not shifted": Mistake(
+        "The list of queries is not shifted: it takes key j for the place of query j. That is query "
+        "j − (S_k − S_q).",
+        "Query i is at the place of key i + S_k − S_q. At the place of which query is key j?",
+        **formula(NO_SHIFT),
     ),
     "queries begin with the last key": Mistake(
         "dK and dV lack the first queries that see their keys, as if the list of queries began with the one "

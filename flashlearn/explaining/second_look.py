@@ -16,6 +16,7 @@ from flashlearn.explaining.edits.avoidance import stays_inside_alone
 from flashlearn.explaining.edits.dtypes import DTYPE
 from flashlearn.explaining.edits.naturalness import Naturalness, naturalness
 from flashlearn.explaining.edits.returned_forms import FIXED_SIZE, RETURNED_DTYPE
+from flashlearn.explaining.edits.rounding import ROUND_UP
 from flashlearn.explaining.edits.search import PartialRepair, edit_finding
 from flashlearn.explaining.edits.second_mistake import is_finite
 from flashlearn.explaining.edits.trial import cost
@@ -154,6 +155,8 @@ def _after_one(search: Search, repair: PartialRepair, explain: Explain) -> Findi
         return None  # it may merely compensate for another line
     if repair.edit.kind is FIXED_SIZE:
         return None  # a larger tile may avoid a mistake in the loop
+    if repair.echoes and repair.edit.kind is ROUND_UP:
+        return None  # a loop that goes too far takes in the padding, which is a known mistake
     repaired, failing = Repaired(search.answer, ((repair.section, text),)), _failing(search.outcomes)
     right = _cheapest(
         [o for o in search.outcomes if o.status is Status.PASS and o.mode == "observed"], failing

@@ -152,7 +152,10 @@ def _holds(rule: type[Rule], clues: Sequence[Clue]) -> list[tuple[Clue, Any]]:
 
 
 def other_nan_origin(search: Search) -> Finding | None:
-    """The origin of the NaN in place of a declared mistake whose NaN come from another operation."""
+    """The origin of the NaN in place of a declared mistake whose NaN come from another operation.
+
+    Where they come from the same, it is said in which line.
+    """
     if not _by_nan_alone(search):
         return None
     found = nan_origin(search.exercise, search.wrong, search.answer)
@@ -161,7 +164,12 @@ def other_nan_origin(search: Search) -> Finding | None:
     case = next(o.case for o in search.wrong if o.case.name == found.kind.case)
     mistake = search.exercise.all_mistakes[search.finding.mistake]  # its formula has just given these numbers
     theirs = first_in_formula(mistake.wrong, search.exercise.inputs(case, case.generator()))
-    return found if differ(theirs, found.kind.operation, found.kind.everywhere) else None
+    if differ(theirs, found.kind.operation, found.kind.everywhere):
+        return found
+    if not (theirs and found.kind.first and found.kind.line) or search.finding.place is not None:
+        return None
+    line = replace(found, kind=replace(found.kind, brief=True))
+    return replace(search.finding, kind=WithItsLine((search.finding, line)), place=found.place)
 
 
 def _by_nan_alone(search: Search) -> bool:

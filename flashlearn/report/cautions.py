@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from flashlearn.interpreter.cautions import BESIDE
+from flashlearn.interpreter.cautions import BESIDE, SAME_VALUE
 from flashlearn.outcome import Caution
 from flashlearn.report.data import CheckResult
 from flashlearn.report.source import Excerpt, excerpt
@@ -29,5 +29,6 @@ def notes_of(result: CheckResult) -> tuple[Note, ...]:
             place = caution.place
             key = (caution.kind, place.file, place.line) if place else (caution.kind, caution.sentence)
             if key not in found:
-                found[key] = Note(caution.sentence, excerpt(place) if place else None)
+                case = f"Case {outcome.case.name}: " if caution.kind == SAME_VALUE else ""
+                found[key] = Note(f"{case}{caution.sentence}", excerpt(place) if place else None)
     return tuple(found.values())

@@ -77,6 +77,8 @@ def naturalness(text: str, edit: Edit) -> Naturalness:
         return Naturalness.ODD  # the number before the division may be what is wrong
     if kind is REDUNDANT_FACTOR and _is_used_once(text, edit.old):
         return Naturalness.UNUSUAL  # the line that makes the product is the one to change
+    if kind.name == "assignment" and "+=" in edit.old and "-=" in edit.new:
+        return Naturalness.UNUSUAL  # a sum may be used with the wrong sign
     if kind.name in ("missing factor", "missing divisor") and edit.line in _returning_lines(text):
         return Naturalness.UNUSUAL
     if kind.name == "missing factor" and _repeats_a_factor(edit):

@@ -28,7 +28,9 @@ REDUNDANT_STATEMENT = edit_kind(
     lengthens_loop=True,
 )
 ASSIGNMENT = edit_kind(
-    "assignment", question="How should this line change the value so far: replace it, add to it, multiply it?"
+    "assignment",
+    question="How should this line change the value so far: replace it, add to it or subtract from it, or "
+    "multiply it?",
 )
 MISSING_RESCALE = edit_kind(
     "missing rescale",

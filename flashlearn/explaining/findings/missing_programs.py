@@ -12,7 +12,7 @@ from flashlearn.observation import Launch
 
 GRID = "How many programs does the grid need along this axis?"
 GRID_OR_SHARE = "Does the grid need more programs along this axis, or does each program have more to store?"
-IDLE = "Which elements should these programs write, and what stops them from storing there?"
+IDLE = "Which elements should these programs write: do they store elsewhere, or not at all?"
 
 
 def missing_programs(name: str, writers: torch.Tensor, launches: Sequence[Launch]) -> tuple[str, str]:
@@ -33,7 +33,8 @@ def missing_programs(name: str, writers: torch.Tensor, launches: Sequence[Launch
     if idle:
         verb = "stores" if idle == 1 else "store"
         count = grid[0] * grid[1] * grid[2]
-        return f"{idle} of the {count} programs of the grid {verb} nothing into {name}.", IDLE
+        sentence = f"{idle} of the {count} programs of the grid {verb} nothing into {name} that stays there."
+        return sentence, IDLE
     for dim in range(writers.ndim):
         where = f"indices of dimension {dim} of {name}" if writers.ndim > 1 else f"indices of {name}"
         short = _too_short(writers.movedim(dim, 0).reshape(writers.shape[dim], -1), grid)

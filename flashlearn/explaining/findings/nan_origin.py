@@ -91,7 +91,8 @@ class NanOrigin(FindingKind):
     Its infinity may have `overflowed` before, in the place `where`; `zero` is a key of ZEROS, or empty. Of
     the inputs `unread` nothing was read. Unless there may be `blind` rows, all rows have something to see.
     The operation is in `line`, which reads `text`; 0 and empty, if that is not known. `infinities` is a key
-    of INFINITIES, or empty. Unless it is the `first`, another operation made a NaN before it.
+    of INFINITIES, or empty. Unless it is the `first`, another operation made a NaN before it. A `brief` one
+    leaves out how far it reaches.
     """
 
     name = "origin of a NaN"
@@ -112,6 +113,7 @@ class NanOrigin(FindingKind):
     text: str = ""
     infinities: str = ""
     first: bool = True
+    brief: bool = False
 
     @property
     def everywhere(self) -> bool:
@@ -127,7 +129,7 @@ class NanOrigin(FindingKind):
         if not self.blind and self.everywhere:
             step = WHERE_ALL_SEE.get(self.infinities, step)
         step = step if self.first or self.operation in INFINITE else EARLIER
-        reached = reach(self.case, self.output, self.count, self.total)
+        reached = "" if self.brief else reach(self.case, self.output, self.count, self.total)
         if self.unread and self.operation in EMPTY:
             reached += (
                 f" No program reads {' or '.join(self.unread)} in this case: nothing is added to that sum."
@@ -146,7 +148,7 @@ class NanOrigin(FindingKind):
                 step = OPERATIONS["overflow"][1]
         where = f"in line {self.line}: {what}" if self.line else f"where {what}"
         which = "The first NaN" if self.first else "A NaN"
-        return Wording(f"{which} appears {where}.{source} {reached}", step)
+        return Wording(f"{which} appears {where}.{source} {reached}".rstrip(), step)
 
 
 def sentence_away_from(finding: Finding, shown: Place | None) -> str:

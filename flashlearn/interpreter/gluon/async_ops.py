@@ -42,6 +42,7 @@ class AsyncOps(SharedMemoryOps):
         touch.when = self.moment()
         leave(touch)
         self.loads.append(touch)
+        barrier.before.take(me.known)
         barrier.copied += view.nbytes
         barrier.copies.append((view.nbytes, place))
         heapq.heappush(self.flying, (end, touch.when, barrier, touch))

@@ -64,6 +64,7 @@ class BarrierOps(AsyncOps):
             barrier.expects.append((size, place))
         barrier.arrivals.append((me, place, barrier.completed, count))
         barrier.gathered.take(me.known)
+        barrier.before.take(me.known)
         me.tick()
         event = self.step(what, 1, place, barrier=barrier.name, phase=barrier.completed)
         barrier.events.append(event)
@@ -88,7 +89,13 @@ class BarrierOps(AsyncOps):
             return
         waiting = [p for p in self.baton.partitions if p.waiting is not None and p.waiting.barrier is barrier]
         missed = next((p for p in waiting if p.waiting.over()), None)
+        knows = barrier.before.knows
+        loose = next(((p, at) for p, epoch, at in barrier.passed if not knows(p.agent, epoch)), None)
         barrier.complete()
+        if loose is not None and self.loose is None:
+            waiter, at = loose
+            self.loose = self.fail("phase may be over", place, at, barrier=barrier.name, missed=waiter.name,
+                                   completed=barrier.completed)  # fmt: skip
         if missed is not None and not missed.waiting.over():
             raise self.fail("phase overrun", place, missed.waiting.place, barrier=barrier.name,
                             missed=missed.name, completed=barrier.completed)  # fmt: skip
@@ -107,6 +114,7 @@ class BarrierOps(AsyncOps):
             me.now = max(me.now, barrier.completed_at)
         before, asked = me.waits.get(barrier.number), (parity, barrier.completed)
         again = before is not None and (before.parity, before.completed) == asked
+        barrier.passed.append((me, me.tick(), place))
         me.waits[barrier.number] = PassedWait(place, *asked, self.moment(), again)
         self._counted = dict(self.counters)
         after = tuple(event for event in barrier.completing if event >= 0)

@@ -32,6 +32,10 @@ class Barrier:
     latest: float = 0.0
     released: VectorClock = field(default_factory=VectorClock)
     gathered: VectorClock = field(default_factory=VectorClock)
+    before: VectorClock = field(default_factory=VectorClock)  # what comes before the phase under way ends
+    passed: list[tuple[Any, int, Place | None]] = field(
+        default_factory=list
+    )  # the waits that the phase under way let through: who, in which epoch, where
     arrivals: list[tuple[Any, Place | None, int, int]] = field(
         default_factory=list
     )  # all: who, where, which phase, counting how many
@@ -61,6 +65,7 @@ class Barrier:
         """The phase under way is over, and the next begins."""
         self.released.take(self.gathered)
         self.completed += 1
+        self.passed = []
         self.completed_at = max(self.completed_at, self.latest)
         self.pending, self.expected, self.copied, self.landed = self.count, 0, 0, 0
         self.completing, self.events = tuple(self.events), []

@@ -300,6 +300,16 @@ def _overrun(fault: SyncFault, f: Mapping[str, Any]) -> str:
     )
 
 
+@_kind("phase may be over")
+def _loose(fault: SyncFault, f: Mapping[str, Any]) -> str:
+    return (
+        f"Nothing puts the wait of `{f['missed']}` in {_at(fault, 1)} before the arrival in {_at(fault, 0)}, "
+        f"which completes a phase of `{f['barrier']}`. If the arrival comes first on a GPU, that wait asks "
+        "for a phase that is over, and the kernel hangs. Which wait or copy of the other partition should "
+        "come before this arrival, and is it an arrival for this slot, or for another?"
+    )
+
+
 @_kind("bytes")
 def _bytes(fault: SyncFault, f: Mapping[str, Any]) -> str:
     untold = "is never told how many bytes to expect (`mbarrier.expect`)"

@@ -78,6 +78,8 @@ class GluonProgram(BarrierOps):
             if barrier.copied > barrier.expected:
                 raise self.fail("bytes", barrier.copies[-1][1], None, barrier=barrier.name, hangs=False,
                                 copied=barrier.copied, expected=barrier.expected)  # fmt: skip
+        if self.loose is not None:  # in this order all went well
+            raise self.loose
 
     def deadlock(self, waiting: list[Partition]) -> SyncError:
         """All wait for ever: who for what, and who has arrived there so far; or bytes that do not add up."""

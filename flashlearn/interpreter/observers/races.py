@@ -200,7 +200,7 @@ class RaceDetector(Observer):
         at = element(access.region, unit * access.region.unit)
         sentence = (
             f"Program {self.program} writes {at}, which program {_other(other, self.program)} writes too, "
-            "with the same value. One program should own each element."
+            "here with the same value. One program should own each element."
         )
         self.space.cautions.add(SAME_VALUE, sentence, self.space.place())
 

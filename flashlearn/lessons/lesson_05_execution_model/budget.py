@@ -162,8 +162,8 @@ MISTAKES = {
         **formula("registers as given"),
     ),
     "registers rounded down": Mistake(
-        "You rounded the registers per thread down to a multiple of 8. They are rounded up: "
-        "97 per thread take up as much of the register file as 104.",
+        "Where your numbers are wrong, the registers per thread count as the multiple of 8 below them. They "
+        "are rounded up: 97 per thread take up as much of the register file as 104.",
         "Round up first, then multiply by the threads of a block.",
         **formula("registers rounded down"),
     ),

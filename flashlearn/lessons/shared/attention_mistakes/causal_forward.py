@@ -42,8 +42,8 @@ def causal_forward(formula: FaultyFormula) -> dict[str, Mistake]:
             ),
         ),
         "mask after l": Mistake(
-            "Hidden keys are missing from O's numerator, but still counted in its "
-            "denominator and in LSE: only one of the two sums is masked.",
+            "Keys that should not count are missing from O's numerator, and are counted in its denominator "
+            "and in LSE.",
             "A score of −inf, before the maximum and the exponential, hides a key from everything that "
             "follows.",
             **formula(

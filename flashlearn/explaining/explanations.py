@@ -309,6 +309,7 @@ def finding_of(
         given = _given(explanations[0], cases, questions)
         first = next((o.case.name for o in judged if o.case.name in given), "")
         scope = replace(scope, share=(len(given), len(cases)), case=first)
+        fits = len(given)  # not those of which nothing is known
     counts = {"fits": fits, "of": len(cases), "partial": partial}
     if len(names) == 1:
         only_nan = not any(map(_has_a_number, judged))

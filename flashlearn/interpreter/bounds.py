@@ -191,7 +191,7 @@ def _how_far_away(view: View, index: tuple[int, ...], byte: int) -> str:
         return f"memory between the elements of {view.name}, which has {layout}"
     side, apart = ("before the beginning", -at) if at < 0 else ("past the end", at - last)
     elements = "1 element" if apart == 1 else f"{apart} elements"
-    return f"{elements} {side} of {view.name}, which has shape {view.shape}"
+    return f"a place {elements} {side} of {view.name}, which has shape {view.shape}"
 
 
 def _lanes(bad: int, total: int, between: bool = False) -> str:

@@ -51,6 +51,7 @@ GENERIC_NAMES = (
             "overflow",
             "sign",
             "zero everywhere",
+            "finite in place of −∞",
             "nearly zero everywhere",
             "nothing launched",
             "constant factor",

@@ -296,7 +296,7 @@ def test_whose_strides_an_access_was_made_with_is_told(strides_of_y, said):
 def test_a_stride_that_is_left_out_is_told():
     x = torch.arange(8.0)[::3]
     told = str(stray(lambda: copy[(1,)](x, torch.empty(3), 3, BLOCK=4, LOAD_MASK=True, STORE_MASK=True)))
-    assert "`lanes` moves the address by 1 element for each index, but x_ptr has the stride 3." in told
+    assert "Where `lanes` grows by 1, so does the address, but x_ptr has the stride 3." in told
 
 
 @triton.jit

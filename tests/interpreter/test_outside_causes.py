@@ -171,7 +171,7 @@ def test_a_count_of_blocks_is_not_called_the_index_where_the_programs_number_is_
     y = torch.zeros(4, 1)
     error = stray(lambda: one_number_per_block[(4, 1)](y, 64, BLOCK=16))
     assert (
-        "writes 1 element past the end of y_ptr, which has shape (4, 1)" in error.sentence
+        "writes a place 1 element past the end of y_ptr, which has shape (4, 1)" in error.sentence
         and "cdiv(M, BLOCK)`, index" not in error.sentence
     )
 
@@ -202,7 +202,7 @@ def one_per_query(y_ptr, S, BLOCK: tl.constexpr):
 def test_where_two_dimensions_have_one_stride_an_access_is_told_by_its_distance_not_by_an_index():
     y = torch.zeros(3, 2, 1)  # [B, H, S] with one query: heads and queries lie one element apart
     error = stray(lambda: one_per_query[(1, 6)](y, 1, BLOCK=8))
-    assert "writes 1 element past the end of y_ptr, which has shape (3, 2, 1)" in error.sentence
+    assert "writes a place 1 element past the end of y_ptr, which has shape (3, 2, 1)" in error.sentence
     assert "index 1" not in error.sentence and "index 2" not in error.sentence
 
 

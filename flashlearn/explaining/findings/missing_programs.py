@@ -31,9 +31,9 @@ def missing_programs(name: str, writers: torch.Tensor, launches: Sequence[Launch
         return "", ""
     idle = grid[0] * grid[1] * grid[2] - len(stored)
     if idle:
-        verb = "stores" if idle == 1 else "store"
+        verb = "has" if idle == 1 else "have"
         count = grid[0] * grid[1] * grid[2]
-        sentence = f"{idle} of the {count} programs of the grid {verb} nothing into {name} that stays there."
+        sentence = f"{idle} of the {count} programs of the grid {verb} left nothing in {name}."
         return sentence, IDLE
     for dim in range(writers.ndim):
         where = f"indices of dimension {dim} of {name}" if writers.ndim > 1 else f"indices of {name}"

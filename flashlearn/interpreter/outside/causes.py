@@ -83,7 +83,7 @@ def _of_strides(unknown: Sequence[Part], access: OutsideAccess, scope: Scope) ->
     strides = f"stride {view.strides[0]}" if len(view.strides) == 1 else f"strides {view.strides}"
     has = f"{view.name} has the {strides}."
     if not part.stride:
-        return Cause("stride", f"`{part.text}` moves the address by 1 element for each index, but {has}")
+        return Cause("stride", f"Where `{part.text}` grows by 1, so does the address, but {has}")
     step = int(np.asarray(part.term.value(part.stride)).flat[0])
     if step in view.strides:
         return None  # a number that is one of them, written out

@@ -82,9 +82,8 @@ MISTAKES = {
         **formula("zero blocks"),
     ),
     "another scale for a block of zeros": Mistake(
-        "In a block of zeros the largest magnitude is replaced by another number before it is divided by "
-        "448, so its scale is not 1.",
-        "Which of the two must the guard change: the largest magnitude, or the scale?",
+        "The scale of a block of zeros is not 1: what guards it against 0 leads to another number.",
+        "Which scale must a block of zeros have, and which one comes of your guard?",
         **formula(
             "at least 10^−0", also=tuple(name for name in eight_bits.LEAST if name != "at least 10^−0")
         ),

@@ -110,18 +110,30 @@ def test_tab_indents_and_what_python_says_of_a_slip_is_shown(started: tuple[Any,
     assert "SyntaxError" in place.locator(".solve-problem").inner_text()
 
 
-@pytest.mark.parametrize("missing", ["python/pyodide.asm.wasm", "worker.js", "exercise-"])
-def test_what_cannot_be_loaded_is_said(browser: Any, address: str, missing: str):  # noqa: F811
+@pytest.mark.parametrize(
+    "missing",
+    [
+        {"python/pyodide.asm.wasm": "pyodide.asm.wasm: 404", "worker.js": "its script could not be read"},
+        {"exercise-": "could not be loaded:"},
+    ],
+    ids=["Python", "editor"],
+)
+def test_what_cannot_be_loaded_is_said(browser: Any, address: str, missing: dict[str, str]):  # noqa: F811
     with opened(browser, address, PAGE) as page:
-        page.route(f"**/in-page/{missing}*", lambda route: route.fulfill(status=404, body=""))
         asked: list[str] = []
         page.on("request", lambda request: asked.append(request.url))
         place = page.locator(".solve[data-exercise=softmax_vjp]")
         place.scroll_into_view_if_needed()
         assert place.locator(".highlight pre").is_visible()
         assert not any("/python/" in url for url in asked)
-        place.locator(".solve-main").click()
-        place.get_by_text("could not be loaded:").wait_for(timeout=SECONDS)
+        for number, (file, reason) in enumerate(missing.items()):
+            page.unroute_all()
+            page.route(f"**/in-page/{file}*", lambda route: route.fulfill(status=404, body=""))
+            if number == 0:
+                place.locator(".solve-main").click()
+            else:
+                place.get_by_role("button", name="Check").click()
+            place.get_by_text(reason).wait_for(timeout=SECONDS)
 
 
 KEEP_WORKER = """() => { window.Worker = class extends Worker {

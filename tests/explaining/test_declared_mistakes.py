@@ -10,12 +10,12 @@ import torch
 
 from flashlearn.exercise import Case, Exercise, HowExplained, HowJudged, Kind, Mistake
 from flashlearn.explaining import diagnose
-from flashlearn.explaining.declared_mistakes import find_declared
+from flashlearn.explaining.declared_mistakes import find_declared, partly_written
 from flashlearn.explaining.matching import comparable, distance, fit, is_faint
 from flashlearn.explaining.mistake_pairs import WorkBudget, pair_candidates
 from flashlearn.explaining.predictions import Predictions, ResultCache, case_key, sizes_in
 from flashlearn.judging.cases import run
-from flashlearn.outcome import OutputCheck, Status
+from flashlearn.outcome import Outcome, OutputCheck, Status
 
 NONE: frozenset[str] = frozenset()
 
@@ -232,3 +232,13 @@ def test_a_prediction_of_integers_is_met_exactly_or_not_at_all():
     right, predicted = torch.tensor([[0, 0, 1, 1, 2], [0, 0, 1, 1, 2_000_000_000]], dtype=torch.int32)
     check = OutputCheck("ids", False, 2e9, 0.0, got=got, expected=right)
     assert fit(predicted, check) is None and fit(got, check).explains
+
+
+def test_what_no_program_writes_counts_as_missing_only_where_it_is_wrong():
+    def outcome(expected: list[float]) -> Outcome:
+        got, writers = torch.tensor([0.0, 3.0, 4.0]), torch.tensor([-1, 0, 0])
+        check = OutputCheck("dq", False, 1.0, 1e-6, got=got, expected=torch.tensor(expected), writers=writers)
+        return Outcome(Case("small", {}), Status.WRONG, outputs=(check,))
+
+    assert not partly_written([outcome([0.0, 1.0, 1.0])])
+    assert partly_written([outcome([1.0, 1.0, 1.0])])

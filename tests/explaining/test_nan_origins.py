@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 import torch
 
@@ -14,6 +16,8 @@ from flashlearn.lessons import find
 from flashlearn.observation import Place
 from flashlearn.running.answer import Here
 from tests.corpus import function_from_text
+from tests.corpus.answer_files import text_of
+from tests.corpus.functions import PREAMBLE
 
 INF = torch.tensor([float("inf"), 1.0])
 
@@ -162,3 +166,13 @@ def test_a_sum_is_said_to_have_no_term_only_where_no_program_reads_one():
     wrong = [run_observed(exercise, function, c) for c in exercise.cases if c.sizes.get("N") == 1][:1]
     finding = nan_origin(exercise, wrong, Here(function, exercise))
     assert "No program reads x in this case" in finding.sentence and "loop not run" in finding.next_step
+
+
+def test_a_mistake_that_ends_in_nan_alone_is_told_with_the_line_of_the_first():
+    text = text_of("flash_forward_causal/wrong_row_has_seen_nothing_yet_minus_inf_minus_minus_inf")
+    report = check("flash_forward_causal", function_from_text(text), demo=True)
+    assert "NaN appears where a query sees no key." in report.sentence
+    (line,) = re.findall(
+        r"The first NaN appears in line (\d+): −∞ is subtracted from itself", report.sentence
+    )
+    assert "exp" in f"{PREAMBLE}{text}".splitlines()[int(line) - 1]

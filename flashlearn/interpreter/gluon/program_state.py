@@ -37,9 +37,7 @@ class ProgramState:
         self.named: dict[str, int] = {}  # how many allocations have a name
         self.barriers: dict[tuple[int, int], Barrier] = {}
         self.made = 0
-        self.loose: SyncError | None = (
-            None  # a wait whose phase may be over before it, if another comes first
-        )
+        self.loose: SyncError | None = None  # of a wait whose phase may be over before it
         self.uncommitted: dict[int, int] = {}  # bytes of cp.async, by partition
         self.loads: list[SharedAccess] = []  # all copies by TMA into shared memory
         self.flying: list[tuple[float, int, Barrier, SharedAccess]] = []

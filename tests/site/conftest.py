@@ -8,10 +8,12 @@ import os
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.browser.conftest import pytest_collection_modifyitems  # noqa: F401  without Chromium, say so
+from tests.browser.jupyterlab_page import LAUNCH_ARGUMENTS, chromium
 
 ROOT = Path(__file__).parents[2]
 
@@ -40,3 +42,14 @@ def address(site: Path) -> Iterator[str]:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         yield f"http://127.0.0.1:{server.server_port}"
         server.shutdown()
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Any]:
+    """Chromium, started once: every page has a context of its own."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=chromium(), headless=True, args=LAUNCH_ARGUMENTS)
+        yield started
+        started.close()

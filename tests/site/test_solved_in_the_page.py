@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from tests.corpus.entries import Entry, right_entries, wrong_entries
+from tests.site.pages import opened
 from tests.site.test_accessibility import ALL, ARTEFACTS, AXE, problems
-from tests.site.test_in_browser import browser, opened  # noqa: F401  the fixture
 from tools.site import lesson_pages, python_in_page
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(240)]
@@ -35,7 +35,7 @@ def built_with_python(site: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def started(browser: Any, address: str) -> Iterator[tuple[Any, Any]]:  # noqa: F811
+def started(browser: Any, address: str) -> Iterator[tuple[Any, Any]]:
     """A page and its place for an answer, in which Python has started: that takes longest.
 
     The first start fails, as something cannot be loaded; a check starts it again.
@@ -118,7 +118,7 @@ def test_tab_indents_and_what_python_says_of_a_slip_is_shown(started: tuple[Any,
     ],
     ids=["Python", "editor"],
 )
-def test_what_cannot_be_loaded_is_said(browser: Any, address: str, missing: dict[str, str]):  # noqa: F811
+def test_what_cannot_be_loaded_is_said(browser: Any, address: str, missing: dict[str, str]):
     with opened(browser, address, PAGE) as page:
         asked: list[str] = []
         page.on("request", lambda request: asked.append(request.url))
@@ -211,7 +211,7 @@ def test_an_endless_loop_is_ended_and_python_starts_anew(started: tuple[Any, Any
     write(page, place, RIGHT)
     check(place)
     assert "All 5 cases pass." in place.inner_text()
-    place.evaluate("place => place.dataset.limit = 3")
+    place.evaluate("place => place.dataset.limit = 2")
     write(page, place, ENDLESS)
     check(place)
-    assert "stopped after 3 seconds: is there a loop without an end?" in place.inner_text()
+    assert "stopped after 2 seconds: is there a loop without an end?" in place.inner_text()

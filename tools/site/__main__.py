@@ -50,7 +50,7 @@ def _sphinx(written: Path, out: Path) -> int:
 
     doctrees = ROOT / "build" / "site-doctrees"
     shutil.rmtree(doctrees, ignore_errors=True)
-    options = ["-q", "-W", "--keep-going", "-j", "auto", "-d", doctrees]
+    options = ["-q", "-W", "--keep-going", "-d", doctrees]
     made = sphinx([str(part) for part in ("-b", "html", *options, written, out)])
     for left in (".doctrees", ".buildinfo", "objects.inv"):
         (out / left).unlink(missing_ok=True)

@@ -9,10 +9,11 @@ const { loadPyodide } = await import(pathToFileURL(`${pyodide}/pyodide.mjs`));
 const python = await loadPyodide();
 python.FS.writeFile("/source.zip", readFileSync(source));
 python.runPython(`
-import py_compile, site, zipfile
+import py_compile, site, warnings, zipfile
 from importlib.util import cache_from_source
 from pathlib import Path
 
+warnings.simplefilter("ignore")  # those about libraries are not for this site's builder
 folder = Path(site.getsitepackages()[0])
 with zipfile.ZipFile("/source.zip") as given, zipfile.ZipFile("/target.zip", "w", zipfile.ZIP_DEFLATED) as made:
     given.extractall(folder)

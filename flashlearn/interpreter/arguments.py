@@ -80,8 +80,11 @@ def check_grid(grid: Any, values: dict[str, Any]) -> tuple[int, int, int]:
     shape = tuple(grid)
     for size in shape:
         if isinstance(size, bool) or not isinstance(size, int):
+            what = (
+                f"The grid is {shape}: {size!r}" if isinstance(size, int | float) else "A number in the grid"
+            )
             raise KernelCrash(
-                f"The grid is {shape}: {size!r} is a {type(size).__name__}, and a grid counts programs. "
+                f"{what} is a {type(size).__name__}, and a grid counts programs. "
                 "triton.cdiv(n, BLOCK) gives the whole number of blocks that covers n."
             )
         if size < 0:

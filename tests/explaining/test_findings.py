@@ -186,6 +186,20 @@ def test_beside_two_named_mistakes_nothing_is_called_right():
     assert sentence.endswith("One of them shows in line 49.")
 
 
+def test_a_tile_of_which_one_side_is_known_is_a_block_of_that_side():
+    departure = FirstDivergence(
+        "o", 49, True, "c", (2,), (1,), "O", "", None, (), (), None, side="queries"
+    )
+    sentence = Finding(departure).sentence
+    assert sentence.startswith("Up to and including block 1 of the queries, no result is wrong; in block 2 of")
+
+
+def test_a_line_is_quoted_without_its_comment():
+    place = Place("f.py", 4, "    y = tl.log(x)  # log 0 is −∞", "kernel")
+    origin = nan_origin.NanOrigin("outside the domain", False, None, "c", "y", 1, 1, line=4)
+    assert "line 4 (`y = tl.log(x)`):" in nan_origin.sentence_away_from(Finding(origin, place), None)
+
+
 def test_an_outcome_that_says_nothing_of_its_fault_is_plain_data_too():
     outcome = Outcome(Case("c"), Status.RACE, "Two programs.", fault=("race", "store"))
     assert pickle.loads(pickle.dumps(outcome)) == outcome

@@ -39,7 +39,11 @@ def finding_of(found: Departure, quantities: Quantities, replay: Replay) -> Find
 def tile_of(reading: Reading) -> tuple[int, ...]:
     """The tile's number along the queries and along the keys, of those axes on which its place is known."""
     at, blocks = reading.window.at, reading.blocks
-    return tuple(at[a].start // (blocks[a] or 1) for a in AXES if a in at)
+    return tuple(at[axis].start // (blocks[axis] or 1) for axis in _axes(reading))
+
+
+def _axes(reading: Reading) -> list[str]:
+    return [axis for axis in AXES if axis in reading.window.at]
 
 
 @dataclass(frozen=True)
@@ -85,7 +89,14 @@ class Facts:
             besides=(*zeros, *others),
             instead=instead,
             loads=self._loads(),
+            side=self._side(reading),
         )
+
+    def _side(self, reading: Reading) -> str:
+        """What the tile is a block of, if its place is known along one axis alone."""
+        known = _axes(reading)
+        sides = ("queries", "keys") if "d" in self.quantities.sizes else ("rows", "columns")
+        return sides[known[0] == "k"] if len(known) == 1 else ""
 
     def _loads(self) -> str:
         """For a line that loads a quantity: "given" if the exercise gives it, "made" if a kernel does."""
@@ -108,7 +119,8 @@ class Facts:
         tile = tile_of(self.found.reading)
         always = always_true(cause.reading.event)
         made = source.name, source.line, beyond
-        return PaddingCounts(*made, self.case, tile, counted.name, counted.line, always)
+        side = self._side(self.found.reading)
+        return PaddingCounts(*made, self.case, tile, counted.name, counted.line, side, always)
 
     def right_up_to(self, cause: Cause) -> RightUpTo:
         """What an earlier statement made, and what is needed where it is read."""
@@ -296,7 +308,7 @@ def _before(found: Departure) -> tuple[int, ...] | None:
         if not reading.right:
             return None
         tile = tile_of(reading)
-        if len(tile) == len(tile_of(own)) and tile != tile_of(own) and reading.matches:
+        if _axes(reading) == _axes(own) and tile != tile_of(own) and reading.matches:
             last = tile
     return last
 

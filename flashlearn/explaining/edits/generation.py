@@ -59,7 +59,11 @@ from flashlearn.explaining.edits.reductions import (
     reduction_edits,
 )
 from flashlearn.explaining.edits.repeated_slips import repeated_edits
-from flashlearn.explaining.edits.returned_forms import fixed_size_edits, returned_edits
+from flashlearn.explaining.edits.returned_forms import (
+    fixed_size_edits,
+    operands_narrowed,
+    returned_edits,
+)
 from flashlearn.explaining.edits.rounding import calls_triton
 from flashlearn.explaining.edits.running_maximum import maximum_edits
 from flashlearn.explaining.edits.scalars import scalar_edits
@@ -104,6 +108,8 @@ def _function_edits(text: SourceText, function: ast.FunctionDef, heads: frozense
         _add(changes, early_rounding_edits(text, function))
         _add(changes, partial_condition_edits(text, function))
     else:
+        narrowed = operands_narrowed(text, function)
+        changes = {at: edit for at, edit in changes.items() if at not in narrowed}
         _add(changes, returned_edits(text, function))
         _add(changes, fixed_size_edits(text, function))
     if is_formula(function):

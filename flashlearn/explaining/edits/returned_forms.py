@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from flashlearn.explaining.edits.edit import Edit, SourceText, edit_kind
+from flashlearn.explaining.edits.edit import Edit, SourceText, bracketed, edit_kind, name_of
 
 RETURNED_DTYPE = edit_kind(
     "returned dtype",
@@ -24,6 +24,7 @@ FIXED_SIZE = edit_kind(
     sentence="Line {line} fixes `{old}`; with `{new}`",
     question="Which size must this cover, and how large can that be?",
 )
+WIDE = ("torch.float32", "torch.float", "torch.float64", "torch.double")
 LEAST = 16
 """The least size of a tile that a product can have."""
 
@@ -58,9 +59,35 @@ def returned_edits(text: SourceText, function: ast.FunctionDef) -> Iterator[Edit
         if not isinstance(node, ast.Return) or node.value is None:
             continue
         for value in getattr(node.value, "elts", [node.value]):
-            if not isinstance(value, ast.Name):
-                continue
+            written = bracketed(value, text.of(value))
             for variant, tensor in enumerate(tensors or given[:1]):
-                yield text.edit(RETURNED_DTYPE, value, f"{value.id}.to({tensor}.dtype)", variant)
-                yield text.edit(RETURNED_SHAPE, value, f"{value.id}.reshape({tensor}.shape)", variant)
-            yield text.edit(RETURNED_SHAPE, value, f"{value.id}.mT", 1)
+                yield text.edit(RETURNED_DTYPE, value, f"{written}.to({tensor}.dtype)", variant)
+                if isinstance(value, ast.Name):
+                    yield text.edit(RETURNED_SHAPE, value, f"{value.id}.reshape({tensor}.shape)", variant)
+            if isinstance(value, ast.Name):
+                yield text.edit(RETURNED_SHAPE, value, f"{value.id}.mT", 1)
+
+
+def operands_narrowed(text: SourceText, function: ast.FunctionDef) -> set[tuple[int, int, str]]:
+    """Where a conversion to fp32 or fp64 of anything but what is returned is taken away, and what is left.
+
+    That makes the result's dtype right where the operands have it, and computes it in their precision.
+    """
+    nodes = list(ast.walk(function))
+    returned = {
+        value
+        for node in nodes
+        if isinstance(node, ast.Return)
+        for value in getattr(node.value, "elts", [node.value])
+    }
+    widening = (n for n in nodes if isinstance(n, ast.Call) and n not in returned and _widens(text, n))
+    return {(*text.span(node), text.of(node.func.value)) for node in widening}
+
+
+def _widens(text: SourceText, node: ast.Call) -> bool:
+    """True for `x.float()`, `x.double()`, `x.to(torch.float32)` and the like."""
+    if not isinstance(node.func, ast.Attribute):
+        return False
+    given = [text.of(value) for value in [*node.args, *(keyword.value for keyword in node.keywords)]]
+    named = name_of(node) in ("float", "double") and not given
+    return named or (name_of(node) == "to" and any(one in WIDE for one in given))

@@ -49,7 +49,8 @@ class FirstDivergence(FindingKind):
 
     It assigns `variable`, or is `stored`; it should make `quantity` (or a multiple, `times` it), or its
     `rows` from … to …, of the names in `agrees`, which are right. `besides` are names that it reads as well,
-    each with what it is. `before` is the last tile in which everything was right. A line that `loads` it
+    each with what it is. `before` is the last tile in which everything was right; along one axis alone, a
+    tile is a block of its `side`, "queries" for example. A line that `loads` it
     loads something "given", or "made" before. A `function` is called in several lines, not all of them
     without a mask.
     """
@@ -71,13 +72,14 @@ class FirstDivergence(FindingKind):
     instead: Instead | None
     loads: str = ""
     function: str = ""
+    side: str = ""
 
     def wording(self) -> Wording:
         """Where everything still agreed, and what came out instead of what."""
         within = f" of {self.function}" if self.function else ""
-        where = f"in tile {tile_words(self.tile)}, line {self.line}{within}, {self._subject()}"
+        where = f"in {tile_words(self.tile, self.side)}, line {self.line}{within}, {self._subject()}"
         start = (
-            f"Up to and including tile {tile_words(self.before)}, no result is wrong; "
+            f"Up to and including {tile_words(self.before, self.side)}, no result is wrong; "
             if self.before is not None
             else ""
         )
@@ -254,9 +256,11 @@ def listed(names: tuple[str, ...], made: str = "") -> str:
     return " and ".join(filter(None, (", ".join(quoted[:-1]), *quoted[-1:])))
 
 
-def tile_words(tile: Tile) -> str:
-    """A tile by its numbers along the axes."""
-    return f"({', '.join(map(str, tile))})" if len(tile) > 1 else str(tile[0]) if tile else "()"
+def tile_words(tile: Tile, side: str) -> str:
+    """A tile by its numbers along the axes, or the block of one side by its number."""
+    if len(tile) == 1 and side:
+        return f"block {tile[0]} of the {side}"
+    return f"tile ({', '.join(map(str, tile))})" if len(tile) > 1 else f"tile {tile[0]}" if tile else "a tile"
 
 
 def listed_words(parts: list[str]) -> str:

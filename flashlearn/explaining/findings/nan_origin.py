@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from flashlearn.outcome import Finding, FindingKind, Place, Wording
@@ -140,7 +141,7 @@ class NanOrigin(FindingKind):
             return Wording(f"{where}. {reached}", step)
         source = ""
         if self.overflowed:
-            text = self.where.text.strip() if self.where is not None else ""
+            text = _code(self.where) if self.where is not None else ""
             quoted = f" (`{text}`)" if text else ""
             line = f"line {self.where.line}{quoted}, where a number " if self.where is not None else ""
             source = f" The infinity comes from {line or 'a number that '}became too large for its format."
@@ -156,8 +157,13 @@ def sentence_away_from(finding: Finding, shown: Place | None) -> str:
     place, kind = finding.place, finding.kind
     if not isinstance(kind, NanOrigin) or place is None or (shown and shown.line == place.line):
         return finding.sentence
-    where, text = f"n line {kind.line}", place.text.strip()
+    where, text = f"n line {kind.line}", _code(place)
     return finding.sentence.replace(where, f"{where} (`{text}`)" if text else where, 1)
+
+
+def _code(place: Place) -> str:
+    """The line's text without a comment."""
+    return re.split(r"(?:^|\s)#", place.text)[0].strip()
 
 
 def reach(case: str, output: str, count: int, total: int) -> str:

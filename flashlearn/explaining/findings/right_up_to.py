@@ -27,6 +27,8 @@ class PaddingCounts(FindingKind):
     tile: Tile
     total: str
     total_line: int
+    side: str = ""
+    """What a tile of one axis is a block of."""
     always: tuple[str, str, int] | None = None
     """A comparison in that line that is true for every lane, and the name that was limited, in which line."""
 
@@ -47,7 +49,7 @@ class PaddingCounts(FindingKind):
             )
         return Wording(
             f"`{self.variable}`, computed in line {self.line}, is right up to {last}, but the padding beyond "
-            f"it {counts}, in tile {tile_words(self.tile)} (case {self.case}).{hides_nothing}",
+            f"it {counts}, in {tile_words(self.tile, self.side)} (case {self.case}).{hides_nothing}",
             "What must the padding hold so that it adds nothing: 0 in a sum, −∞ before a maximum or an "
             "exponential?",
         )

@@ -177,6 +177,20 @@ def access_of_two_shapes(context: ErrorContext) -> str:
     )
 
 
+def fewer_addresses(context: ErrorContext) -> str:
+    """A value, or a mask, of more lanes than there are addresses."""
+    if context.called not in ("tl.load", "tl.store") or "Expected pointer argument" not in context.message:
+        return ""
+    pointer, *rest = context.operands or (None,)
+    many = next((v for v in (*rest, *context.keywords.values()) if is_tile(v)), None)
+    if not is_tile(pointer) or many is None or shape(many) == shape(pointer):
+        return ""
+    return (
+        f"`{written(context.node.args[0])}` has the shape {shape(pointer)}, and the value or the mask "
+        f"{shape(many)}: every lane needs an address of its own. Which offsets are missing?"
+    )
+
+
 def mask_given_twice(context: ErrorContext) -> str:
     """tl.load(x_ptr, offsets, mask=mask)."""
     twice = context.called == "tl.load" and "multiple values for argument 'mask'" in context.message
@@ -287,7 +301,7 @@ def _extent(value: Any) -> str:
     return (
         f"the shape {shape(value)}"
         if len(shape(value)) > 1
-        else f"{shape(value)[0]} lanes"
+        else f"{shape(value)[0]} {'lane' if shape(value)[0] == 1 else 'lanes'}"
         if shape(value)
         else "many"
     )
@@ -305,6 +319,7 @@ RULES = (
     loads_no_address,
     element_type_of_a_number,
     access_of_two_shapes,
+    fewer_addresses,
     mask_given_twice,
     computed_with,
 )

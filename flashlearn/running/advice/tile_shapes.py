@@ -165,6 +165,12 @@ def incompatible_dot(context: ErrorContext) -> str:
             f"tl.dot adds its product to a tile in fp32, and `{_accumulator(context)}` is {dtype(started)}: "
             "create that tile in fp32."
         )
+    if "accumulator shape" in context.message and is_tensor(started) and shape(started):
+        rows, columns = shape(one)[:1], shape(other)[-1:]
+        return (
+            f"tl.dot adds its product, {rows + columns}, to `{_accumulator(context)}`, which is "
+            f"{shape(started)}: which line makes it that?"
+        )
     if "equal reduction dimensions" in context.message:
         return (
             f"tl.dot multiplies [M, K] by [K, N]; here `{left}` is {shape(one)} and `{right}` "

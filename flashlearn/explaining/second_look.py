@@ -25,7 +25,7 @@ from flashlearn.explaining.findings.declared import Declared
 from flashlearn.explaining.findings.edits import AndOneEdit, EditAndMistake, OneEdit, TwoEdits
 from flashlearn.explaining.findings.nan_origin import NanOrigin
 from flashlearn.explaining.findings.not_finite import NotFinite
-from flashlearn.explaining.findings.rule import Clue, Rule
+from flashlearn.explaining.findings.rule import Clue, Rule, listed_words
 from flashlearn.explaining.findings.shape import Shape
 from flashlearn.explaining.findings.two_mistakes import AfterRepair, AtOnce, ByPrecision, PartlyWritten
 from flashlearn.explaining.repaired import Repaired, wanted_dtypes
@@ -176,7 +176,7 @@ def _after_one(search: Search, repair: PartialRepair, explain: Explain) -> Findi
         and len(passing) < (1 if stopped else _enough(repair, failing))
     ):
         return None
-    first = edit_finding(passing, section, repair.edit, " and ".join(repair.outputs))
+    first = edit_finding(passing, section, repair.edit, listed_words(repair.outputs))
     again = replace(search, outcomes=after, answer=repaired, finding=None, repairs=[])
     second = explain(again, False)
     if repair.echoes and not _names_all(second):
@@ -186,6 +186,8 @@ def _after_one(search: Search, repair: PartialRepair, explain: Explain) -> Findi
     lucky = repair.edit.kind.mixes_names and not repair.outputs and 2 * len(passing) < len(failing)
     if alone and (lucky or (repair.outputs and stopped)):
         return None  # a name is soon right in a few cases, and an output once no access fails
+    if alone and not repair.outputs and not stopped and len(passing) == 1:
+        return None  # one case is soon right
     if repair.edit.kind.by_chance and not repair.outputs and 2 * len(passing) <= len(failing):
         return None  # another operation may lead to the numbers of a known mistake
     few = not repair.outputs and not stopped and 2 * len(passing) < len(failing)

@@ -7,6 +7,7 @@ import textwrap
 
 from flashlearn.exercise import Case, Kind
 from flashlearn.explaining.contrast import contrast
+from flashlearn.explaining.findings.rule import listed_words
 from flashlearn.explaining.matching import size
 from flashlearn.explaining.stage import attempted
 from flashlearn.outcome import Status
@@ -159,8 +160,8 @@ def _apart(result: CheckResult) -> str:
         return ""
     are = "is" if len(right) == 1 else "are"
     it = "it is" if len(wrong) == 1 else "they are"
-    follow = f"Follow {' and '.join(wrong)} back through the lines that {it} computed from."
-    return f"{' and '.join(right)} {are} right in every case. {follow}"  # they may share every line
+    follow = f"Follow {listed_words(wrong)} back through the lines that {it} computed from."
+    return f"{listed_words(right)} {are} right in every case. {follow}"  # they may share every line
 
 
 def _wrong_outputs(result: CheckResult) -> list[str]:

@@ -187,11 +187,11 @@ def test_beside_two_named_mistakes_nothing_is_called_right():
 
 
 def test_a_tile_of_which_one_side_is_known_is_a_block_of_that_side():
-    departure = FirstDivergence(
-        "o", 49, True, "c", (2,), (1,), "O", "", None, (), (), None, side="queries"
-    )
+    departure = FirstDivergence("o", 49, True, "c", (2,), (1,), "O", "", None, (), (), None, side="queries")
     sentence = Finding(departure).sentence
-    assert sentence.startswith("Up to and including block 1 of the queries, no result is wrong; in block 2 of")
+    assert sentence.startswith(
+        "Up to and including block 1 of the queries, no result is wrong; in block 2 of"
+    )
 
 
 def test_a_line_is_quoted_without_its_comment():

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from flashlearn.explaining.edits.edit import Edit
 from flashlearn.explaining.edits.trial import Trial
+from flashlearn.explaining.findings.rule import listed_words
 from flashlearn.running.answer_source import Section
 
 ALTERNATIVES = 4
@@ -33,7 +34,7 @@ def together(trial: Trial, sections: Sequence[Section], repairs: Repairs) -> lis
         right = trial.repaired(at, text) == trial.bad and trial.generalises(at, text, trial.bad)
         trial.fixed = before
         if right:
-            return [(" and ".join(sorted(outputs)), i, edit) for outputs, (i, edit) in chosen]
+            return [(listed_words(sorted(outputs)), i, edit) for outputs, (i, edit) in chosen]
     return []
 
 

@@ -14,6 +14,7 @@ from flashlearn.explaining.edits.edit import Edit
 from flashlearn.explaining.edits.trial import Trial
 from flashlearn.explaining.findings.edits import TwoEdits
 from flashlearn.explaining.findings.outputs import Outputs
+from flashlearn.explaining.findings.rule import listed_words
 from flashlearn.outcome import Finding
 from flashlearn.running.answer_source import Section
 
@@ -63,7 +64,7 @@ def edit_of_some_outputs(
     if names is None:
         return None
     at, edit = some[names][0]
-    part = finding(sections[at], edit, " and ".join(sorted(names)), "")
+    part = finding(sections[at], edit, listed_words(sorted(names)), "")
     silent = tuple(sorted(trial.bad - names))
     return Finding(Outputs((part,), silent), part.place, 0, len(trial.wrong), True)
 

@@ -29,6 +29,7 @@ from flashlearn.explaining.edits.trial import Trial, cost
 from flashlearn.explaining.edits.trials import trial_of
 from flashlearn.explaining.findings.edits import OneEdit, TwoEdits
 from flashlearn.explaining.findings.outputs import EachOutput
+from flashlearn.explaining.findings.rule import listed_words
 from flashlearn.outcome import Finding, Outcome, Place
 from flashlearn.running.answer import Answer
 from flashlearn.running.answer_source import Section
@@ -150,7 +151,7 @@ def find_edit(
     each = together(trial, sections, repairs)
     rest = everything - {*explained}
     if not each and rest in repairs:
-        each = [(" and ".join(sorted(rest)), *_last_of_natural(sections, repairs[rest]))]
+        each = [(listed_words(sorted(rest)), *_last_of_natural(sections, repairs[rest]))]
     if not each:
         if kept is not None:
             kept += partial

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from flashlearn.explaining.findings.declared import Declared
-from flashlearn.explaining.findings.rule import joined, labelled
+from flashlearn.explaining.findings.rule import joined, labelled, listed_words
 from flashlearn.outcome import Finding, FindingKind, Wording
 
 Tile = tuple[int, ...]
@@ -261,8 +261,3 @@ def tile_words(tile: Tile, side: str) -> str:
     if len(tile) == 1 and side:
         return f"block {tile[0]} of the {side}"
     return f"tile ({', '.join(map(str, tile))})" if len(tile) > 1 else f"tile {tile[0]}" if tile else "a tile"
-
-
-def listed_words(parts: list[str]) -> str:
-    """Several statements as one."""
-    return " and ".join(filter(None, (", ".join(parts[:-1]), *parts[-1:])))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 
-from flashlearn.explaining.findings.rule import joined, labelled
+from flashlearn.explaining.findings.rule import joined, labelled, listed_words
 from flashlearn.outcome import Finding, FindingKind, Wording
 
 
@@ -40,7 +40,7 @@ class Outputs(EachOutput):
         """One after the other."""
         first, *others = self.parts
         alike = [o for o in others if says_the_same(first, o) and not o.kind.about_input]
-        names = " and ".join(other.facts["output"] for other in alike)
+        names = listed_words([other.facts["output"] for other in alike])
         same = f"The same holds for {names}." if alike else ""
         more = _each_once([first, *(other for other in others if not says_the_same(first, other))])[1:]
         rest = wrong_too(self.silent)
@@ -53,7 +53,7 @@ def wrong_too(outputs: Sequence[str]) -> str:
     """That these outputs are wrong as well, whose names may be plurals or not; nothing if there are none."""
     if not outputs:
         return ""
-    return f"The output{'s' * (len(outputs) > 1)} {' and '.join(outputs)} {be(outputs)} wrong too."
+    return f"The output{'s' * (len(outputs) > 1)} {listed_words(outputs)} {be(outputs)} wrong too."
 
 
 def be(names: Sequence[str]) -> str:

@@ -127,6 +127,11 @@ class Rule(FindingKind):
         return seen
 
 
+def listed_words(parts: Sequence[str]) -> str:
+    """Several words or statements as one: "dq, dk and dv"."""
+    return " and ".join(filter(None, (", ".join(parts[:-1]), *parts[-1:])))
+
+
 def joined(*sentences: str) -> str:
     """Sentences as one text; empty ones are left out."""
     return " ".join(filter(None, sentences))

@@ -11,7 +11,7 @@ from flashlearn.explaining.findings.declared import Declared, in_part, where
 from flashlearn.explaining.findings.edits import DeclaredInLine, OneEdit
 from flashlearn.explaining.findings.nan_origin import sentence_away_from
 from flashlearn.explaining.findings.outputs import EachOutput
-from flashlearn.explaining.findings.rule import Rule, joined, labelled
+from flashlearn.explaining.findings.rule import Rule, joined, labelled, listed_words
 from flashlearn.explaining.scope import Scope
 from flashlearn.outcome import Finding, FindingKind, Wording
 
@@ -143,7 +143,7 @@ class AfterRepair(FindingKind):
             seen = f"{change()} only the second mistake is left."
         question = first.kind.question if change is not None else first.next_step
         if not more and one_output and self.still_wrong:
-            names = " and ".join(self.still_wrong)
+            names = listed_words(self.still_wrong)
             verb = "is" if len(self.still_wrong) == 1 else "are"
             apart = "" if change is not None else "With that corrected, "
             return Wording(f"{seen} {apart}{names} {verb} still wrong.", again(question))

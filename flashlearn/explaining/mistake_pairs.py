@@ -225,7 +225,9 @@ def _sum(a, b, right):
 
 
 def _places(a, b, right):
+    """Raises ValueError where both change a number: what they make of it together is not known."""
     noise = 1e-9 * right.abs().max() if right.numel() else 0.0
     moved_a, moved_b = (a - right).abs() > noise, (b - right).abs() > noise
-    both = torch.where(moved_a, a, torch.where(moved_b, b, right))
-    return torch.where(moved_a & moved_b, float("nan"), both)
+    if bool((moved_a & moved_b).any()):
+        raise ValueError("both change one number")
+    return torch.where(moved_a, a, torch.where(moved_b, b, right))

@@ -16,7 +16,7 @@ from flashlearn.explaining.explanations import _of_other_outputs, second_in_form
 from flashlearn.explaining.findings.declared import Declared
 from flashlearn.explaining.findings.two_mistakes import AtOnce, PartlyWritten
 from flashlearn.explaining.in_some_cases import find_in_some_cases
-from flashlearn.explaining.mistake_pairs import _nearest_first
+from flashlearn.explaining.mistake_pairs import _nearest_first, _places
 from flashlearn.explaining.predictions import Candidate, Predictions
 from flashlearn.judging.cases import run
 from flashlearn.lessons import find
@@ -50,6 +50,14 @@ def test_pairs_of_near_candidates_come_before_those_with_a_remote_one():
     ordered = [Candidate((name,), torch.sin) for name in "abcd"]
     pairs = [one.names[0] + other.names[0] for one, other in _nearest_first(ordered)]
     assert pairs == ["ab", "ac", "ad", "bc", "bd", "cd"]
+
+
+def test_of_two_mistakes_that_change_one_number_nothing_is_foretold():
+    right = torch.tensor([1.0, 2.0, 3.0])
+    one, other = torch.tensor([5.0, 2.0, 3.0]), torch.tensor([1.0, 2.0, 7.0])
+    assert _places(one, other, right).tolist() == [5.0, 2.0, 7.0]
+    with pytest.raises(ValueError):
+        _places(one, torch.tensor([6.0, 2.0, 3.0]), right)
 
 
 def test_two_mistakes_that_both_show_in_every_case_are_found_within_the_budget():

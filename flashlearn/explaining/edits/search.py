@@ -96,6 +96,7 @@ def find_edit(
     trial.left = trial.left if runs is None else runs * getattr(trial, "run_work", 1)
     repairs: dict[frozenset[str], list[tuple[int, Edit]]] = {}
     everything = frozenset(trial.bad)
+    seen = frozenset(check.name for outcome in trial.wrong for check in outcome.outputs if not check.ok)
     partial: list[PartialRepair] = []
     echoing: list[PartialRepair] = []
     pool: list[tuple[int, Edit]] = []
@@ -124,6 +125,8 @@ def find_edit(
         if len(pool) < POOL and _is_natural(sections[i].text, edit):
             pool.append((i, edit))
         good = frozenset(trial.repaired(i, text))
+        if good != everything:
+            good &= seen  # another output may be right as soon as nothing stops
         if good and (wastes_work(trial, edit) or swallows_a_loop(trial, i, text, edit)):
             continue
         if (

@@ -109,6 +109,22 @@ def softmax_jacobian(p):
     assert report.finding.fits == report.finding.of == len(report.outcomes)
 
 
+MERGE = """
+def merge_partials_torch(m_a, l_a, acc_a, m_b, l_b, acc_b):
+    m = torch.maximum(m_a, m_b)
+    unit = m.masked_fill(m == -math.inf, 0.0)
+    w_a, w_b = torch.exp(m_a + unit), torch.exp(m_b - unit)
+    both_l = torch.stack([acc_a, l_b])
+    l = w_a * both_l[0] + w_b * both_l[1]
+    return m, l, w_a[:, None] * acc_a + w_b[:, None] * acc_b
+"""
+
+
+def test_an_edit_that_only_ends_a_crash_is_not_offered_for_an_output_that_no_case_shows_wrong():
+    report = flashlearn.check("merge_partials_torch", function_from_text(MERGE), demo=True)
+    assert not report.passed and "output m is right" not in str(report)
+
+
 def test_an_edit_that_makes_a_loop_endless_is_stopped_by_its_accesses():
     endless = RIGHT.replace("for start in range(0, columns, BLOCK):", "start = 0\n    while start < columns:")
     function = function_from_text(endless)  # without the line that moves start on

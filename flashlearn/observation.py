@@ -46,7 +46,8 @@ class Traffic:
     """Bytes that moved between one tensor and the programs.
 
     `loaded` and `stored` are requested bytes (masked-out lanes do not count, re-reads do);
-    `unique_loaded` and `unique_stored` count each byte once. `atomic` bytes are in neither.
+    `unique_loaded` and `unique_stored` count each byte once. `atomic` bytes are in neither of the first two;
+    of the unique ones, they are among those stored.
     """
 
     loaded: int = 0
@@ -121,7 +122,8 @@ class TimelineEvent:
 class Observation:
     """The sum of a check's observed launches.
 
-    `traffic` is by parameter name of the kernels. `operations` counts scalar operations by kind:
+    `traffic` is by parameter name of the kernels, `tensors` by tensor: one that kernels have under several
+    names has one row there, so that no byte is in two. `operations` counts scalar operations by kind:
     "dot" (2·M·N·K each), "elementwise", "reduce", "special" (exp, log, sqrt, …). `undefined_loads`
     are the masked loads without `other=` (tensor, place): what their hidden lanes hold is undefined.
     `unread` marks, by input, the elements that no program loaded; inputs that no program touched are not
@@ -142,6 +144,10 @@ class Observation:
     in_torch: dict[str, int] = field(default_factory=dict)
     accesses: int = 0
     timeline: tuple[TimelineEvent, ...] = ()
+    tensors: dict[str, Traffic] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.tensors = self.tensors or self.traffic
 
     @property
     def bytes_requested(self) -> int:
@@ -151,7 +157,7 @@ class Observation:
     @property
     def bytes_unique(self) -> int:
         """Each byte counted once: what memory must move at least."""
-        return sum(t.unique_loaded + t.unique_stored for t in self.traffic.values())
+        return sum(t.unique_loaded + t.unique_stored for t in self.tensors.values())
 
     @property
     def total_operations(self) -> int:

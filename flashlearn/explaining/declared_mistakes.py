@@ -157,7 +157,9 @@ def find_declared_where_written(exercise: Exercise, outcomes: list[Outcome]) -> 
         return found
     writers = bad[1].writers
     count = int((writers < 0).sum())
-    kind = PartlyWritten(bad[1].name, bad[0].case.name, count, writers.numel(), (found,))
+    wrong = [o.case.name for o in filled if o.status is Status.WRONG]
+    elsewhere = "" if bad[0].case.name in wrong else next(iter(wrong), "")
+    kind = PartlyWritten(bad[1].name, bad[0].case.name, count, writers.numel(), (found,), elsewhere)
     return Finding(kind, None, found.fits, found.of, found.partial)
 
 
@@ -172,8 +174,19 @@ def _leaves_the_same(exercise: Exercise, name: str, outcome: Outcome, check: Out
 
 
 def _empty(outcome: Outcome) -> bool:
-    """True if no program wrote anything of an output."""
-    return any(c.writers is not None and bool((c.writers < 0).all()) for c in outcome.outputs)
+    """True if no program wrote anything of an output, or none ran and all its elements are alike."""
+    idle = outcome.observation is not None and not outcome.observation.launches
+    return any(
+        bool((c.writers < 0).all()) if c.writers is not None else idle and _all_alike(c.got)
+        for c in outcome.outputs
+    )
+
+
+def _all_alike(values: object) -> bool:
+    """True if a tensor has one number everywhere, or NaN."""
+    if not isinstance(values, torch.Tensor) or not values.numel():
+        return False
+    return bool((values == values.flatten()[0]).all()) or bool(torch.isnan(values).all())
 
 
 def _filled(outcome: Outcome) -> Outcome:

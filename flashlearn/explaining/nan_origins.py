@@ -207,7 +207,7 @@ def _unread(exercise: Exercise, examined: list[Outcome]) -> tuple[str, ...]:
             return ()
         inputs = exercise.inputs(outcome.case, outcome.case.generator())
         read = sum(int((~mask).sum()) * inputs[n].element_size() for n, mask in seen.unread.items())
-        if read != sum(traffic.unique_loaded for traffic in seen.traffic.values()):
+        if read != sum(traffic.unique_loaded for traffic in seen.tensors.values()):
             return ()  # a copy may be read
         tensors = {n for n, x in inputs.items() if isinstance(x, torch.Tensor) and x.is_floating_point()}
         never = tensors - set(seen.unread) if never is None else never - set(seen.unread)

@@ -109,13 +109,14 @@ class Session:
     def observation(self) -> Observation:
         """Everything seen so far."""
         return Observation(
-            self.traffic.observation(),
+            self.traffic.by_name(),
             dict(self.operations),
             self.launches,
             self._cautions(),
             self.undefined_lanes.observation(),
             accesses=self.memory.accesses,
             timeline=self.timeline.timed(),
+            tensors=self.traffic.by_tensor(),
         )
 
     @property

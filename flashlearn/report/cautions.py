@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from flashlearn.interpreter.cautions import BESIDE, SAME_VALUE
+from flashlearn.interpreter.cautions import BESIDE, SAME_VALUE, UNINITIALISED
 from flashlearn.outcome import Caution
 from flashlearn.report.data import CheckResult
 from flashlearn.report.source import Excerpt, excerpt
+
+OF_ONE_CASE = (SAME_VALUE, UNINITIALISED)
+"""Kinds whose sentences have indices, which are those of a case."""
 
 
 @dataclass(frozen=True)
@@ -29,6 +32,6 @@ def notes_of(result: CheckResult) -> tuple[Note, ...]:
             place = caution.place
             key = (caution.kind, place.file, place.line) if place else (caution.kind, caution.sentence)
             if key not in found:
-                case = f"Case {outcome.case.name}: " if caution.kind == SAME_VALUE else ""
+                case = f"Case {outcome.case.name}: " if caution.kind in OF_ONE_CASE else ""
                 found[key] = Note(f"{case}{caution.sentence}", excerpt(place) if place else None)
     return tuple(found.values())

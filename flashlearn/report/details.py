@@ -147,7 +147,7 @@ def _output(check: OutputCheck) -> OutputDetails:
 
 def _observation(seen: Observation) -> ObservationDetails:
     return ObservationDetails(
-        traffic=seen.traffic,
+        traffic=seen.tensors,
         operations=seen.operations,
         launches=tuple(LaunchDetails(one.name, tuple(one.grid), one.constexprs) for one in seen.launches),
         warnings=tuple(map(str, seen.warnings)),

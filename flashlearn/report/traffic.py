@@ -50,9 +50,9 @@ def traffic_of(result: CheckResult) -> TrafficTable | None:
     seen = outcome.observation
     if not seen.bytes_requested:
         return None
-    columns = _traffic_columns(list(seen.traffic.values()))
+    columns = _traffic_columns(list(seen.tensors.values()))
     rows = tuple(
-        (name, *(_bytes(count(t)) for count in columns.values())) for name, t in seen.traffic.items()
+        (name, *(_bytes(count(t)) for count in columns.values())) for name, t in seen.tensors.items()
     )
     notes = (_operations(seen.operations), _intensity(seen))
     table = Table(("tensor", *columns), rows, tuple(note for note in notes if note))
@@ -103,7 +103,7 @@ def _intensity(seen: Observation) -> str:
     requested, unique = total / seen.bytes_requested, total / seen.bytes_unique
     low = f"{number(requested)} operation{'s' * (number(requested) != '1')} per requested byte"
     if seen.bytes_requested == seen.bytes_unique:
-        again = len(seen.launches) > 1 or any(t.loaded and t.stored for t in seen.traffic.values())
+        again = len(seen.launches) > 1 or any(t.loaded and t.stored for t in seen.tensors.values())
         moves = "no byte is loaded or stored twice" if again else "no byte moves twice"
         return f"Arithmetic intensity: {low}; {moves}."
     return f"Arithmetic intensity: {low}, {number(unique)} per unique byte."

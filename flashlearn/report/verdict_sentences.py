@@ -15,6 +15,7 @@ from flashlearn.report.data import CheckResult
 from flashlearn.report.units import plural
 
 LONGEST_SENTENCE, LONGEST_NAME = 480, 2
+PLAIN = ("normal", "causal")
 SUM = re.compile(r"so far|the (?:sum|maximum|mean) ")
 ERROR = re.compile(r"\w+ (?:is|are) off by up to |\w+ is less accurate than it should be: ")
 
@@ -124,13 +125,20 @@ def _compare(result: CheckResult) -> str:
     failing = [o for o in result.outcomes if o.status is Status.WRONG]
     if not failing:
         return NEXT_STEPS[Status.WRONG]
-    plain = min(failing, key=lambda o: (o.case.data != "normal", bool(o.case.layout), size(o)))
+    first = min(failing, key=lambda o: (*_peculiarities(o.case), size(o))).case
+    plain = not any(_peculiarities(first))
     apart = _apart(result)  # what goes into a right output too is right: it is not asked about
-    values = "" if apart else attempted(result.exercise, "values to compare", _values, result, plain.case)
+    asked = plain and not apart  # of a view, what is loaded may be wrong already
+    values = attempted(result.exercise, "values to compare", _values, result, first) if asked else ""
     steps = [apart or values or NEXT_STEPS[Status.WRONG]]
     if len(failing) > 1:
-        steps.append(f"A plain case that fails: “{plain.case.name}”.")
+        steps.append(f"{'A plain case' if plain else 'One case'} that fails: “{first.name}”.")
     return " ".join(filter(None, steps))
+
+
+def _peculiarities(case: Case) -> tuple[bool, ...]:
+    """What may make a case fail where a plain one passes."""
+    return case.data not in PLAIN, case.layout != "contiguous", case.magnitude != 1.0
 
 
 def _values(result: CheckResult, case: Case) -> str:
@@ -143,11 +151,10 @@ def _values(result: CheckResult, case: Case) -> str:
         if one.kind == "step" and len(one.name) <= LONGEST_NAME and not SUM.search(one.words)
     }
     listed = [f"{one.name} = {one.words}" for one in steps.values() if one.words != one.name]
-    if not listed:
+    if len(listed) < 2:
         return ""
-    question = "Which of these is the first that differs from the formula's"
-    factor = "by more than a factor that a later line takes back"
-    return f"{question}, {factor}: {'; '.join(listed)}; or only what is made of them?"
+    question = "Which of these is the first that differs from the formula's, if one of them does"
+    return f"{question}: {'; '.join(listed)}? (A factor that a later line removes again is no mistake.)"
 
 
 def _apart(result: CheckResult) -> str:

@@ -77,7 +77,7 @@ def test_how_many_cases_a_mistake_explains_is_said_before_it_where_these_are_not
         "In 3 of the 4 failing cases your numbers are, to within rounding, those of the following mistake:"
     )
     mistake = DQ.explained.mistakes[NAME].sentence
-    rest = "The numbers of the other case are different: check again after fixing it."
+    rest = "This does not explain the other case: check again after fixing it."
     assert found.sentence == f"{start} {mistake} {rest}"
 
 

@@ -184,7 +184,7 @@ def times(factors):
 def test_a_factor_that_some_cases_show_is_told_with_their_number():
     told = find_in_some_cases(*times([math.log2(math.e)] * 4 + [float("nan")]))
     assert told.sentence.startswith("In 4 of the 5 failing cases, lse is log2 e = 1.443 times the right")
-    assert "The numbers of the other case are different" in told.sentence
+    assert "This does not explain the other case" in told.sentence
 
 
 def test_a_factor_without_a_meaning_or_of_one_case_alone_is_not_told():
@@ -207,6 +207,13 @@ def test_a_second_fault_in_the_formula_that_fits_is_told_where_it_is_a_mistake_o
 def test_where_elements_are_never_written_what_the_kernel_makes_of_its_id_is_asked_for_too():
     kind = PartlyWritten("p", "small", 5, 37, (Finding(Declared("p is off.", "Why?")),))
     assert "makes of a program's id" in kind.wording().next_step
+
+
+def test_wrong_numbers_of_another_case_are_said_with_its_name():
+    part = Finding(Declared("p is off.", "Why?"))
+    here, there = (PartlyWritten("p", "small", 5, 37, (part,), elsewhere) for elsewhere in ("", "large"))
+    assert "(case small). (2) What is written is wrong, too." in here.wording().sentence
+    assert "(case small). (2) In case “large” what is written is wrong, too." in there.wording().sentence
 
 
 def test_two_mistakes_in_what_was_written_are_not_counted_as_three():

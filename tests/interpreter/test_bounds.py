@@ -300,6 +300,21 @@ def test_a_stride_that_is_left_out_is_told():
 
 
 @triton.jit
+def add_with_one_address(x_ptr, y_ptr, z_ptr, n, stride, BLOCK: tl.constexpr):
+    lanes = tl.arange(0, BLOCK)
+    at = lanes * stride
+    inside = lanes < n
+    tl.store(z_ptr + lanes, tl.load(x_ptr + at, mask=inside) + tl.load(y_ptr + at, mask=inside), mask=inside)
+
+
+def test_an_address_that_has_another_tensor_s_stride_already_is_no_index_without_one():
+    x, y = torch.zeros(14)[::2], torch.zeros(21)[::3]
+    told = str(stray(lambda: add_with_one_address[(1,)](x, y, torch.empty(7), 7, 2, BLOCK=8)))
+    assert "Neighbouring lanes lie 2 elements apart, as in x_ptr, but y_ptr has the stride 3." in told
+    assert "grows by 1" not in told
+
+
+@triton.jit
 def first_of_each_head(x_ptr, H, x_batch, x_head, D: tl.constexpr, ONE_AXIS: tl.constexpr):
     b = tl.program_id(0) % H if ONE_AXIS else tl.program_id(1)
     h = tl.program_id(0) // H if ONE_AXIS else tl.program_id(0)

@@ -7,7 +7,7 @@ import pytest
 from flashlearn.exercise import Case
 from flashlearn.explaining.findings.declared import Declared
 from flashlearn.explaining.scope import Scope
-from flashlearn.interpreter.cautions import SAME_VALUE
+from flashlearn.interpreter.cautions import SAME_VALUE, UNINITIALISED
 from flashlearn.outcome import Caution, Finding, Outcome, Status
 from flashlearn.report.cautions import notes_of
 from flashlearn.report.evidence import case_of_evidence
@@ -42,8 +42,9 @@ def test_a_mistake_that_explains_a_part_is_shown_in_a_case_that_it_explains():
     assert finding_with(Scope("part", share=(1, 2))) is FIRST
 
 
-def test_a_note_of_numbers_that_are_alike_names_their_case():
-    caution = Caution(SAME_VALUE, "Two programs write y_ptr[0].")
+@pytest.mark.parametrize("kind", [SAME_VALUE, UNINITIALISED])
+def test_a_note_with_indices_names_their_case(kind):
+    caution = Caution(kind, "Two programs write y_ptr[0].")
     outcomes = [Outcome(Case(name, {}), Status.PASS, warnings=(caution,)) for name in ("one", "two")]
     assert [note.sentence for note in notes_of(SimpleNamespace(outcomes=outcomes))] == [
         "Case one: Two programs write y_ptr[0]."

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 import torch
 
@@ -34,8 +36,22 @@ def test_outputs_that_are_right_in_every_case_are_named():
 def test_the_values_of_a_tile_are_asked_about_and_none_is_said_to_be_wrong_or_scaled():
     said = step("tuned_backward", {"dq", "dk", "dv"})
     values = "S = alpha Q Kᵀ; P = exp(S − LSE); dP = dO Vᵀ; dS = P ∘ (dP − delta)"
-    assert f": {values}; or only what is made of them?" in said and said.startswith("Which of these")
-    assert "factor that a later line takes back" in said and "exp2" not in said
+    assert f": {values}? (A factor" in said and said.startswith("Which of these")
+    assert "removes again is no mistake" in said and "exp2" not in said
+
+
+def test_one_quantity_alone_is_no_question():
+    assert step("online_logsumexp", {"lse"}) == "Compare your intermediate values with the formula's."
+
+
+@pytest.mark.parametrize("change", [{"layout": "transposed"}, {"data": "rows far apart"}])
+def test_a_view_or_special_data_are_no_plain_case_and_no_list_is_asked_about(change):
+    exercise = find("dq_kernel")
+    cases = [replace(case, **change) for case in exercise.cases[:2]]
+    checks = (OutputCheck("dq", False, got=torch.zeros(1)),)
+    outcomes = tuple(Outcome(case, Status.WRONG, outputs=checks) for case in cases)
+    said = next_step_of(CheckResult(exercise, outcomes))
+    assert "A plain case" not in said and "One case that fails: “" in said and "Which of these" not in said
 
 
 def test_an_example_is_not_called_the_course_s_own():

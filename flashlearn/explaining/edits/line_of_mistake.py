@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from flashlearn.exercise import Exercise, Kind
 from flashlearn.explaining.edits.disabled_bounds import swallows_a_loop, wastes_work
+from flashlearn.explaining.edits.elsewhere import may_be_elsewhere
 from flashlearn.explaining.edits.naturalness import Naturalness, naturalness
 from flashlearn.explaining.edits.output_slice import suspect_lines
 from flashlearn.explaining.edits.ranking import Hints, ranked
@@ -29,6 +30,7 @@ def find_line(exercise: Exercise, answer: Answer, outcomes: Sequence[Outcome]) -
         (i, edit)
         for i, section in enumerate(sections)
         for edit in allowed_edits(exercise, section.text, trial.wrong)
+        if exercise.kind is Kind.KERNEL or not may_be_elsewhere(sections, i, edit)
     )
     suspects = suspect_lines(sections, exercise.outputs, outcomes)
     hints = Hints(divergence=[None] * len(sections), suspects=suspects)

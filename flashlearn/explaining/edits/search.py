@@ -17,6 +17,7 @@ from flashlearn.explaining.edits.compensation import compensates
 from flashlearn.explaining.edits.disabled_bounds import swallows_a_loop, wastes_work
 from flashlearn.explaining.edits.each_output import ALTERNATIVES, Repairs, together
 from flashlearn.explaining.edits.edit import Edit
+from flashlearn.explaining.edits.elsewhere import may_be_elsewhere
 from flashlearn.explaining.edits.formula_pairs import POOL, edit_of_some_outputs, pair_of_edits
 from flashlearn.explaining.edits.generation import edits_of
 from flashlearn.explaining.edits.naturalness import Naturalness, naturalness
@@ -104,6 +105,7 @@ def find_edit(
         (i, edit)
         for i, section in enumerate(sections)
         for edit in allowed_edits(exercise, section.text, trial.wrong)
+        if exercise.kind is Kind.KERNEL or not may_be_elsewhere(sections, i, edit)
     )
     hints = Hints(
         divergence=lines_within(sections, line),

@@ -12,6 +12,7 @@ from flashlearn.explaining.findings.edits import DeclaredInLine, OneEdit
 from flashlearn.explaining.findings.nan_origin import sentence_away_from
 from flashlearn.explaining.findings.outputs import EachOutput
 from flashlearn.explaining.findings.rule import Rule, joined, labelled, listed_words
+from flashlearn.explaining.findings.shape import Shape
 from flashlearn.explaining.scope import Scope
 from flashlearn.outcome import Finding, FindingKind, Wording
 
@@ -171,6 +172,8 @@ class AfterRepair(FindingKind):
     def _in_the_copy(self, finding: Finding) -> str:
         """What is said of a copy with the first mistake fixed: a rule speaks of the cases that fail there."""
         left = self.failing - self.repaired
+        if isinstance(finding.kind, Shape):
+            return f"With (1) fixed, {finding.sentence}"  # in another case it may be another dtype
         if not isinstance(finding.kind, Rule) or not 0 < left < self.failing:
             return _in_the_copy(finding)
         cases = "in the case that still fails" if left == 1 else f"in the {left} cases that still fail"
@@ -233,7 +236,10 @@ COVER = "Do the grid, what the kernel makes of a program's id, and the store's m
 
 @dataclass(frozen=True)
 class PartlyWritten(FindingKind):
-    """`count` of `total` elements that no program writes, and what is wrong with the others."""
+    """`count` of `total` elements that no program writes, and what is wrong with others.
+
+    These are in the case `elsewhere`, if what is written in this one is right.
+    """
 
     name = "partly written"
     conclusive = True
@@ -243,6 +249,7 @@ class PartlyWritten(FindingKind):
     count: int
     total: int
     parts: tuple[Finding, ...] = ()
+    elsewhere: str = ""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -258,9 +265,12 @@ class PartlyWritten(FindingKind):
                 f"{self.output} (case {self.case}).",
                 other.next_step,
             )
+        written = "What is written is wrong, too."
+        if self.elsewhere:
+            written = f"In case “{self.elsewhere}” what is written is wrong, too."
         return Wording(
             f"There are two mistakes. (1) No program writes {self.count} of {self.total} elements of "
-            f"{self.output} (case {self.case}). (2) What is written is wrong, too. {other.sentence}",
+            f"{self.output} (case {self.case}). (2) {written} {other.sentence}",
             steps_of((COVER, other.next_step)),
         )
 

@@ -83,6 +83,8 @@ def _of_strides(unknown: Sequence[Part], access: OutsideAccess, scope: Scope) ->
     strides = f"stride {view.strides[0]}" if len(view.strides) == 1 else f"strides {view.strides}"
     has = f"{view.name} has the {strides}."
     if not part.stride:
+        if not _by_ones(part.numbers):
+            return None  # it has another tensor's stride already
         return Cause("stride", f"Where `{part.text}` grows by 1, so does the address, but {has}")
     step = int(np.asarray(part.term.value(part.stride)).flat[0])
     if step in view.strides:
@@ -95,6 +97,13 @@ def _of_strides(unknown: Sequence[Part], access: OutsideAccess, scope: Scope) ->
         return None  # several rows at once, say, in a dimension of them all
     value = "" if part.stride_text == str(step) else f", {is_here}{whose}"
     return Cause("stride", f"The address multiplies `{part.text}` by `{part.stride_text}`{value}, but {has}")
+
+
+def _by_ones(numbers: np.ndarray) -> bool:
+    """Whether lanes beside each other have numbers that are 1 apart, or the same."""
+    return all(
+        set(np.unique(np.diff(numbers, axis=axis))) <= {0, 1} for axis in range(np.asarray(numbers).ndim)
+    )
 
 
 def _shared(indices: Sequence[Index], view: View) -> Cause | None:

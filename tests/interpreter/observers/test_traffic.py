@@ -24,8 +24,8 @@ def square(part_ptr, squares_ptr):
     tl.store(squares_ptr + i, tl.load(part_ptr + i) * tl.load(part_ptr + i))
 
 
-def _counts(session, name):
-    row = session.observation().traffic[name]
+def _counts(session, name, by="traffic"):
+    row = getattr(session.observation(), by)[name]
     return row.loaded, row.unique_loaded, row.stored, row.unique_stored
 
 
@@ -52,6 +52,35 @@ def test_each_launch_has_its_own_names():
         square[(1,)](part, squares)
     assert _counts(session, "out_ptr") == (0, 0, 32, 32)
     assert _counts(session, "part_ptr") == (64, 32, 0, 0)
+
+
+def test_one_tensor_under_two_names_of_two_kernels_is_counted_once():
+    x, part = torch.ones(8), torch.empty(8)
+    with observing() as (session, _):
+        halve_both[(1,)](x, torch.ones(8), part)
+        square[(1,)](x, torch.empty(8))
+    assert _counts(session, "x_ptr, part_ptr", "tensors") == (128, 32, 0, 0)
+    seen = session.observation()
+    assert set(seen.tensors) == {"x_ptr, part_ptr", "y_ptr", "out_ptr", "squares_ptr"}
+    assert (seen.bytes_requested, seen.bytes_unique) == (128 + 32 + 32 + 32, 32 + 16 + 32 + 32)
+
+
+def test_one_tensor_given_twice_to_one_kernel_is_counted_once():
+    x = torch.ones(8)
+    with observing() as (session, _):
+        halve_both[(1,)](x, x, torch.empty(8))
+        square[(1,)](x, torch.empty(8))
+    assert _counts(session, "x_ptr, y_ptr, part_ptr", "tensors") == (160, 32, 0, 0)
+    assert session.observation().bytes_unique == 32 + 32 + 32
+
+
+def test_parts_of_one_buffer_are_two_tensors_also_where_another_kernel_has_one_of_them():
+    buffer = torch.ones(2, 8)
+    with observing() as (session, _):
+        halve_both[(1,)](buffer[0], buffer[1], torch.empty(8))
+        square[(1,)](buffer[1], torch.empty(8))
+    assert _counts(session, "x_ptr", "tensors") == (64, 32, 0, 0)
+    assert _counts(session, "y_ptr, part_ptr", "tensors") == (96, 32, 0, 0)
 
 
 def test_what_was_never_written_is_named_by_the_part_that_has_it():

@@ -183,7 +183,7 @@ def test_beside_two_named_mistakes_nothing_is_called_right():
     named = Finding(AtOnce(parts=(Finding(Sign("dq")), Finding(Sign("dk")))))
     sentence = Finding(WithItsLine((named, Finding(departure)))).sentence
     assert "though `den` is right" in Finding(departure).sentence and "den" not in sentence
-    assert sentence.endswith("One of them shows in line 49.")
+    assert sentence.endswith("One of the two, not known which, shows in line 49.")
 
 
 def test_an_outcome_that_says_nothing_of_its_fault_is_plain_data_too():

@@ -47,7 +47,8 @@ def summary_of(
     if math.isinf(largest):
         first += f", the first at {index} {values}"
     elif largest > 1:
-        first += f", the worst at {index} by {times(largest)} times what is allowed {values}"
+        where = f"at {index}," if count == 1 else f"the worst at {index}"
+        first += f", {where} by {times(largest)} times what is allowed {values}"
     parts = [first]
     for mask, words in ((not_finite, NOT_FINITE), (unwritten, UNWRITTEN)):
         if mask.any() and int(mask.sum()) == count:
@@ -93,10 +94,11 @@ def _owners(wrong: np.ndarray, writers: np.ndarray | None, names: tuple[str, ...
         return []
     if guilty.size == every.size:
         return [f"Each of the {every.size} programs stored some of them"]
+    them = "them" if int(wrong.sum()) > 1 else "it"
     if guilty.size > 1:
         return [f"{guilty.size} of {every.size} programs stored them"]
     where = _owned(np.nonzero(writers == guilty[0]), writers.shape, names)
-    return [f"One of {every.size} programs stored them" + (f", the one that owns {where}" if where else "")]
+    return [f"One of {every.size} programs stored {them}" + (f", the one that owns {where}" if where else "")]
 
 
 def _owned(index: tuple[np.ndarray, ...], shape: tuple[int, ...], names: tuple[str, ...]) -> str:

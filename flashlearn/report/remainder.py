@@ -71,7 +71,7 @@ def explained_and_left(result: CheckResult) -> str:
 def _what(finding: Finding) -> str:
     """What was seen: of what is said of several outputs a case may show a part."""
     several = isinstance(finding.kind, Outputs) and len(finding.parts) > 1
-    return "at least one of these" if several else "this"
+    return "at least a part of this" if several else "this"
 
 
 def _of_a_part(finding: Finding) -> str:

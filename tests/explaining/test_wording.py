@@ -92,7 +92,7 @@ def test_shapes_of_two_outputs_in_two_cases_are_not_taken_for_one():
 
 def test_an_output_of_which_nothing_is_known_leaves_the_finding_open():
     told = Finding(Outputs((factor("o", 2.0),), ("lse",))).sentence
-    assert told.endswith("everywhere. The output lse is wrong too.")
+    assert told.endswith("everywhere. The output `lse` is wrong too.")
 
 
 @pytest.mark.parametrize(

@@ -105,8 +105,9 @@ def in_part(scope: Scope | None, what: str = "mistake") -> str:
     if scope is None or scope.kind != "part":
         return ""
     explained, wrong = scope.share
+    gives = "give" if what.endswith("s") else "gives"
     cases = f"In {explained} of the {wrong} failing cases"
-    return f"{cases} your numbers are, to within rounding, those of the following {what}:"
+    return f"{cases}, the following {what} {gives} your numbers, to within rounding."
 
 
 def where(scope: Scope | None) -> str:

@@ -53,7 +53,8 @@ def wrong_too(outputs: Sequence[str]) -> str:
     """That these outputs are wrong as well, whose names may be plurals or not; nothing if there are none."""
     if not outputs:
         return ""
-    return f"The output{'s' * (len(outputs) > 1)} {listed_words(outputs)} {be(outputs)} wrong too."
+    names = listed_words([f"`{output}`" for output in outputs])
+    return f"The output{'s' * (len(outputs) > 1)} {names} {be(outputs)} wrong too."
 
 
 def be(names: Sequence[str]) -> str:

@@ -120,7 +120,9 @@ def _judge(expected: Any, got: Any, given: dict, how: _Thoroughness) -> Verdict:
     form, rounded = screening.rational(form)
     notes = (*warnings, *rounded)
     if _identical(truth, form):
-        return Verdict(True, proof="identical", warnings=notes, detail="evaluates to the expected expression")
+        return Verdict(
+            True, proof="identical", warnings=notes, detail="your answer evaluates to the expected expression"
+        )
     verdict = _at_points(_Pair(truth, form, given), allowed, unknown, how)
     return replace(verdict, warnings=(*notes, *verdict.warnings))
 

@@ -154,13 +154,13 @@ MISTAKES = {
         **formula("scores without alpha"),
     ),
     "softmax over the queries": Mistake(
-        "The columns of P sum to one, where its rows should: the softmax is one over the queries.",
+        "The columns of P sum to one, where its rows should: the softmax runs over the queries.",
         "A query distributes its attention over the keys: which dimension of S counts those?",
         **formula("softmax over the queries"),
     ),
     "maximum not subtracted": Mistake(
-        "Large scores give NaN, as they do if no maximum is subtracted, or not the row's own: an "
-        "exponential beyond 88.7 is infinite in fp32, and ∞/∞ is NaN.",
+        "Large scores give NaN, as they do if no maximum is subtracted, or not the row's own: the "
+        "exponential of a number beyond 88.7 is infinite in fp32, and ∞/∞ is NaN.",
         "Is each row's maximum subtracted from all its scores before the exponential, as torch.softmax does?",
         **formula("exp without maximum"),
     ),

@@ -236,7 +236,9 @@ def verdict_on_suite(outcomes: Sequence[Any], answer: Answer) -> Finding:
     steps = [gap.next_step for gap in gaps]
     names = [gap.name for gap in gaps] or ["explained"] * bool(survivors)
     if condemned:
-        sentences.append(f"It also rejects {_series([d.nature for d in condemned])}.")
+        every = len(condemned) == guilty.count(False)
+        rejected = "every right kernel" if every else _series([d.nature for d in condemned])
+        sentences.append(f"It also rejects {rejected}.")
         sentences.append(_unfair(suite, [d.fault for d in condemned]))
         steps.append(CONDEMNED.next_step)
         names.append("a right kernel is condemned")

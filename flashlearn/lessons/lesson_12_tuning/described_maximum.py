@@ -54,8 +54,8 @@ def column_maximum(x: Tensor, faults: Faults = NONE, tile: Tile = (32, 32)) -> T
 
 MISTAKES = {
     "zeros beyond the last row": Mistake(
-        "The last block reaches beyond the tensor. A row there counts as 0, which is larger than every "
-        "number of a column that is below 0.",
+        "The last block reaches beyond the tensor. Its rows there count as 0: in a column of "
+        "negative numbers alone, that is the largest.",
         "Which number can never be a maximum, and which rows of the block should hold it?",
         **with_faults(column_maximum, "zeros beyond"),
     ),

@@ -27,7 +27,7 @@ def attention_dq_dk(q, k, ds, alpha):
     assert isinstance(finding.kind, Outputs) and finding.partial
     (part,) = finding.parts
     assert isinstance(part.kind, OneEdit) and part.kind.output == "dq"
-    assert finding.sentence.endswith("The output dk is wrong too.")
+    assert finding.sentence.endswith("The output `dk` is wrong too.")
 
 
 def test_two_edits_that_are_right_together_are_both_told():

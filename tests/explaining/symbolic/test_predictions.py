@@ -80,7 +80,7 @@ def test_a_declared_mistake_beside_an_unknown_fault_is_told_with_the_reservation
 
     told = found("attention_dq_dk", dq_dk)
     assert told.mistake == "alpha forgotten in dQ" and told.partial
-    assert told.sentence.endswith("The output dk is wrong too.")
+    assert told.sentence.endswith("The output `dk` is wrong too.")
 
 
 def test_a_factor_that_grows_with_a_size_is_told_as_the_size():

@@ -581,7 +581,7 @@ def exercise(**changes):
 def test_a_right_function_passes_every_case_and_says_how_it_was_decided():
     outcomes = run_symbolic(exercise(), lambda f, g: g * f)
     assert [o.status for o in outcomes] == [Status.PASS, Status.PASS]
-    assert outcomes[0].detail == "evaluates to the expected expression"
+    assert outcomes[0].detail == "your answer evaluates to the expected expression"
     assert outcomes[0].outputs[0].got == x * y and outcomes[0].outputs[0].expected == x * y
 
 

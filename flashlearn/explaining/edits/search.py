@@ -156,7 +156,9 @@ def find_edit(
     each = together(trial, sections, repairs)
     rest = everything - {*explained}
     if not each and rest in repairs:
-        each = [(listed_words(sorted(rest)), *_last_of_natural(sections, repairs[rest]))]
+        one = _last_of_natural(sections, repairs[rest])
+        # another name may make these outputs right, and the explained ones wrong in another way
+        each = [] if one[1].kind.mixes_names else [(listed_words(sorted(rest)), *one)]
     if not each:
         if kept is not None:
             kept += partial

@@ -42,7 +42,7 @@ MISTAKES = {
         **formula("always a mask", also=(("always a mask", "as asked backward"),)),
     ),
     "the mask is forgotten on the way back": Mistake(
-        "The backward pass computes the gradients without the mask, also where causal is True.",
+        "Where causal is True, the gradients are computed without the mask.",
         "The backward pass has to know what the forward pass did: is `causal` kept on ctx, and used to "
         "choose?",
         **formula("no mask backward", also=(("no mask backward", "guarded"),)),

@@ -201,8 +201,8 @@ def atomic_mistakes(formula: FaultyFormula, launcher: str, name: str, whose: str
     """What goes wrong where several programs add to one sum: dQ, or dK and dV."""
     return {
         "load, add, store": Mistake(
-            f"Several programs have a share of each row of {name}, and each loads the sum, adds its own, and "
-            "stores. Between the load and the store of one another may have stored, and that share is lost.",
+            f"Several programs have a share of each row of {name}. A program that loads the sum, adds its "
+            "share and stores loses what another program has stored in between.",
             "One instruction has to do all three: an atomic addition.",
             launcher=faulty(launcher, "load, add, store"),
             status=Status.RACE,

@@ -53,7 +53,8 @@ MISTAKES = {
         **_wrong("tiles of the first loop"),
     ),
     "the first loop ends at tiles of the second": Mistake(
-        "The end of the first loop is rounded to tiles of `edge` keys, but the loop walks tiles of block_k.",
+        "The second loop begins at a multiple of `edge`, not where the first one ends: after whole tiles of "
+        "block_k keys.",
         "The first loop ends after whole tiles: of which size are its tiles?",
         **_wrong("whole tiles of its own"),
     ),

@@ -44,8 +44,8 @@ MISTAKES = {
         **formula("not scaled"),
     ),
     "the inverse scale is returned": Mistake(
-        "The scales are stored as their reciprocals: 448 is divided by the block's maximum, and not the other "
-        "way round.",
+        "The scales are stored as their reciprocals: 448 is divided by the block's maximum, and not the "
+        "other way round.",
         "The reader of the result multiplies by the scale.",
         **formula("inverse"),
     ),

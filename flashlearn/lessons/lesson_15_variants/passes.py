@@ -144,3 +144,13 @@ SPELLINGS: tuple[Spelling, ...] = (rounded, from_the_other_end, scaled_first)
 
 def _per_head(sink: Tensor, s: Tensor) -> Tensor:
     return wide(sink).to(s.dtype).view(1, -1, 1, 1).expand(s.shape[0], -1, s.shape[2], 1)
+
+
+def whole_tiles(seen: Tensor, tile: tuple[int, int]) -> Tensor:
+    """[S_q, S_k]: every pair of the tiles, [queries, keys], in which `seen` has one."""
+    S_q, S_k = seen.shape
+    rows, columns = (math.ceil(n / size) * size for n, size in zip(seen.shape, tile, strict=True))
+    whole = torch.zeros(rows, columns, dtype=torch.bool, device=seen.device)
+    whole[:S_q, :S_k] = seen
+    found = whole.view(rows // tile[0], tile[0], columns // tile[1], tile[1]).any(3).any(1)
+    return found.repeat_interleave(tile[0], 0).repeat_interleave(tile[1], 1)[:S_q, :S_k]

@@ -15,6 +15,7 @@ import torch
 from torch import Tensor
 
 from flashlearn.lessons.lesson_15_variants.dropout_formulas import IN_ORDER, PLAIN, SCALED_FIRST, scores, wide
+from flashlearn.lessons.lesson_15_variants.passes import whole_tiles
 from flashlearn.lessons.shared import reference
 from flashlearn.lessons.shared.faulty_formulas.faults import NONE, Faults, Tile, tiled
 
@@ -24,9 +25,10 @@ OWN = "the logits themselves in dlogits"
 IN_BASE_2 = "in base 2"
 FIRST_SUM = "exp(logit) beside the maximum logit"
 PER_TILE, LAST_BLOCK = "a sink in every tile", "the last block's share"
+NO_MASK = "no mask"
 
 
-@tiled({PER_TILE, LAST_BLOCK})
+@tiled({PER_TILE, LAST_BLOCK, NO_MASK})
 def sink_attention(
     q: Tensor, k: Tensor, v: Tensor, do: Tensor, logits: Tensor, alpha: float, causal: bool = True,
     faults: Faults = NONE, tile: Tile = (32, 32), rounded: bool = False, order: str = PLAIN,
@@ -39,7 +41,8 @@ def sink_attention(
     Q, K, V, dO = (wide(x) for x in (q, k, v, do))
     exp = _exp_in_base_2 if order == IN_BASE_2 else torch.exp
     s = scores(Q, K, alpha, order)
-    s = s.masked_fill(~reference.visible(q.shape[2], k.shape[2], causal, q.device), -math.inf)
+    seen = reference.visible(q.shape[2], k.shape[2], causal, q.device)
+    s = s.masked_fill(~(whole_tiles(seen, tile) if NO_MASK in faults else seen), -math.inf)
     sink = _logits(s, logits, alpha, faults)
     m = s.amax(-1, keepdim=True)
     m = m if "sink not in m" in faults else torch.maximum(m, sink)

@@ -15,6 +15,7 @@ from flashlearn.lessons.lesson_15_variants.both_passes import both, work_of
 from flashlearn.lessons.lesson_15_variants.sink_formulas import (
     FIRST_SUM,
     LAST_BLOCK,
+    NO_MASK,
     OWN,
     PER_TILE,
     sink_attention,
@@ -74,6 +75,11 @@ MISTAKES = {
         "All heads take the logit of the first one.",
         "At which address does the logit of head h lie?",
         **formula("the first head's sink", also=(("the first head's sink", OWN),)),
+    ),
+    "no mask at all": Mistake(
+        "Nothing is masked: a query sees every key of the tiles that its block visits.",
+        "The lists of tiles save work, and the mask makes it right. Does it reach the kernels?",
+        **formula(NO_MASK),
     ),
     "no sink": Mistake(
         "O and LSE are those of attention without a sink: the rows of P sum to 1.",

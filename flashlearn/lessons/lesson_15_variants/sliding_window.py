@@ -27,7 +27,8 @@ FORWARD_TILES, BACKWARD_TILES = "keys from the last query's window", "keys end w
 QUERY_STARTS, QUERY_ENDS = "queries from the last key", "queries end with the first key"
 OTHER_WAY, NO_SHIFT = "queries shifted the other way", "queries not shifted"
 TILED = frozenset({FORWARD_TILES, BACKWARD_TILES, QUERY_STARTS, QUERY_ENDS, OTHER_WAY, NO_SHIFT})
-TILED |= {"keys rounded up"}
+NO_MASK = "no mask"
+TILED |= {"keys rounded up", NO_MASK}
 
 
 def windows(S_q: int, S_k: int, window: int, like: Tensor, faults: Faults) -> Tensor:
@@ -78,6 +79,8 @@ def faulty_window(
     """Both passes, with faults of the mask and of the lists of tiles."""
     sizes = q.shape[2], k.shape[2], window
     seen = windows(*sizes, q, faults)
+    if NO_MASK in faults:
+        seen = passes.whole_tiles(seen, tile)
     for_queries = seen & visited_keys(*sizes, tile, q, faults) if faults & TILED else seen
     for_keys = seen & visited_queries(*sizes, tile, q, faults) if faults & TILED else seen
     o, lse = passes.forward(q, k, v, alpha, seen=for_queries)
@@ -117,6 +120,11 @@ MISTAKES = {
         "Queries see all keys after their own place: the mask bounds the window at its old end only.",
         "Two conditions bound a window. Is j ≤ i + S_k − S_q one of them?",
         **formula("window alone"),
+    ),
+    "no mask at all": Mistake(
+        "Nothing is masked: a query sees every key of the tiles that its block visits.",
+        "The lists of tiles save work, and the mask makes it right. Does it reach the kernels?",
+        **formula(NO_MASK),
     ),
     "no window": Mistake(
         "The mask is causal and nothing more: old keys are still seen.",

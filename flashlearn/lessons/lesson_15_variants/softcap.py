@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import math
 from collections.abc import Callable
 
 import torch
@@ -93,20 +92,10 @@ def faulty_cap(
 
     visible = seen
     if AFTER_THE_MASK in faults:
-        visible = torch.ones_like(seen) if "all keys visited" in faults else _visited(seen, tile)
+        visible = torch.ones_like(seen) if "all keys visited" in faults else passes.whole_tiles(seen, tile)
     o, lse = passes.forward(q, k, v, alpha, score, visible)
     again = passes.same if "uncapped again" in faults else score
     return o, lse, *passes.gradients(q, k, v, o, do, lse, alpha, again, derivative, visible)
-
-
-def _visited(seen: Tensor, tile: Tile) -> Tensor:
-    """Every pair of the tiles in which a pair is seen."""
-    S_q, S_k = seen.shape
-    rows, columns = (math.ceil(n / size) * size for n, size in zip(seen.shape, tile, strict=True))
-    whole = torch.zeros(rows, columns, dtype=torch.bool, device=seen.device)
-    whole[:S_q, :S_k] = seen
-    found = whole.view(rows // tile[0], tile[0], columns // tile[1], tile[1]).any(3).any(1)
-    return found.repeat_interleave(tile[0], 0).repeat_interleave(tile[1], 1)[:S_q, :S_k]
 
 
 formula = faulty_formula(faulty_cap)

@@ -51,10 +51,18 @@ def evidence_of(result: CheckResult, failing: bool) -> Evidence:
     elif observation and in_full.startswith(observation):
         observation, in_full = in_full, ""
     return Evidence(
-        observation=observation,
+        observation=_with_its_line(observation, finding, outcome),
         support=support(result, outcome) if failing else "",
         detail="\n".join(filter(None, (in_full, outcome.detail if outcome else ""))).strip("\n"),
     )
+
+
+def _with_its_line(observation: str, finding: Finding | None, outcome: Outcome | None) -> str:
+    """What was observed, with the number of "this line" where the report shows another one."""
+    at, shown = outcome and outcome.place, finding and finding.place
+    if not at or not shown or at.line == shown.line:
+        return observation
+    return re.sub(r"\bin this line\b", f"in line {at.line}", observation)
 
 
 def case_of_evidence(result: CheckResult) -> Outcome | None:

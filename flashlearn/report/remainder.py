@@ -33,6 +33,8 @@ UNWRITTEN = "elements that were never written, which other mistakes leave as wel
 
 LARGE = "large tensors are tested only once every case passes"
 
+DEMANDS = "what else the exercise demands is checked once every case passes"
+
 STOPPED = (Status.CRASHED, Status.OUT_OF_BOUNDS, Status.RACE)
 
 
@@ -65,7 +67,8 @@ def explained_and_left(result: CheckResult) -> str:
         symbolic = result.exercise.kind is Kind.SYMBOLIC  # equal formulas are compared, not numbers
         return f"{'this explains' if symbolic else _of_a_part(finding)} {share}: {AGAIN}"
     fits = _fits_all(finding, result, failing)
-    return f"{fits}; {LARGE}" if fits and _large_are_open(result) else fits
+    later = [LARGE] * _large_are_open(result) + [DEMANDS] * (result.exercise.judged.review is not None)
+    return "; ".join([fits, *later]) if fits and not fits.endswith(AGAIN) else fits
 
 
 def _what(finding: Finding) -> str:

@@ -6,11 +6,12 @@ import pytest
 
 from flashlearn.exercise import Case
 from flashlearn.explaining.findings.declared import Declared
+from flashlearn.explaining.findings.zero_sign_constants import Zero
 from flashlearn.explaining.scope import Scope
 from flashlearn.interpreter.cautions import SAME_VALUE, UNINITIALISED
-from flashlearn.outcome import Caution, Finding, Outcome, Status
+from flashlearn.outcome import Caution, Finding, Outcome, Place, Status
 from flashlearn.report.cautions import notes_of
-from flashlearn.report.evidence import case_of_evidence
+from flashlearn.report.evidence import _with_its_line, case_of_evidence
 
 FIRST, OWN, RIGHT = (
     Outcome(Case(name, {}), status)
@@ -49,3 +50,11 @@ def test_a_note_with_indices_names_their_case(kind):
     assert [note.sentence for note in notes_of(SimpleNamespace(outcomes=outcomes))] == [
         "Case one: Two programs write y_ptr[0]."
     ]
+
+
+def test_this_line_is_numbered_where_the_report_shows_another():
+    place = Place("f.py", 16, "p * (dp - delta)", "f")
+    outcome = Outcome(Case("c"), Status.CRASHED, "The shapes in this line do not match.", place=place)
+    elsewhere = Finding(Zero("dq"), Place("f.py", 15, "delta = x.sum(-1)", "f"))
+    assert "in line 16" in _with_its_line(outcome.message, elsewhere, outcome)
+    assert "in this line" in _with_its_line(outcome.message, Finding(Zero("dq"), place), outcome)

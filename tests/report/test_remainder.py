@@ -77,6 +77,13 @@ def test_an_access_out_of_bounds_does_not_explain_the_cases_that_run_to_the_end(
     assert said([STOPS, elsewhere], finding).startswith("1 failing case stops there; 1 stops elsewhere")
 
 
+def test_what_is_reviewed_once_every_case_passes_is_left_open():
+    reviewed = replace(EXERCISE, judged=replace(EXERCISE.judged, review=lambda answer, earlier: None))
+    text = explained_and_left(CheckResult(reviewed, (NUMBERS, NUMBERS), DECLARED))
+    assert text.endswith("; what else the exercise demands is checked once every case passes")
+    assert "demands" not in said([NUMBERS, NUMBERS], DECLARED)
+
+
 def test_where_accesses_are_out_of_bounds_offsets_of_large_tensors_are_left_open():
     both = DeclaredFault("Its strides are those of s.", CASE.name, "", "", called=("strides",))
     finding = Finding(both, PLACE, 2, 2)

@@ -32,9 +32,9 @@ def find_missing(w: Weights, outcome: Outcome) -> Finding | None:
         return found
     if bool((missing == (telling & rows[:, None])).all()):
         return _missing_rows(w, telling, rows, case)
-    i, j = (int(x) for x in missing.nonzero()[0])
-    if not bool(w.visible.all()) and _only_last_keys(w, missing, telling):
-        return Finding(DiagonalKeysMissing((i, j), case))
+    partly = (missing & (telling & ~missing).any(1)[:, None]).nonzero()
+    if not bool(w.visible.all()) and len(partly) and _only_last_keys(w, missing, telling):
+        return Finding(DiagonalKeysMissing((int(partly[0][0]), int(partly[0][1])), case))
     return None
 
 

@@ -75,7 +75,7 @@ def test_how_many_cases_a_mistake_explains_is_said_before_it_where_these_are_not
     found = finding_of(DQ, [explanation(NAME, ["a", "b", "c"])], WRONG, asked)
     start = "In 3 of the 4 failing cases, the following mistake gives your numbers, to within rounding."
     mistake = DQ.explained.mistakes[NAME].sentence
-    rest = "This does not explain the other case: check again after fixing it."
+    rest = "In the other case it gives other numbers than yours: check again after fixing it."
     assert found.sentence == f"{start} {mistake} {rest}"
 
 

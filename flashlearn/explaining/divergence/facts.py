@@ -145,7 +145,8 @@ class Facts:
             case=self.case,
             user=read.name,
             user_line=read.line,
-            indirectly=made.name not in read.reads,
+            indirectly=made.name not in read.reads
+            or _stored(self.found.reading),  # a later kernel may read it
             made=f"{instead.factor} times {self.found.goal.quantity.words}" if multiple else "",
         )
 

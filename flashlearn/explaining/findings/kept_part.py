@@ -20,8 +20,8 @@ STEPS = {
         "added to?"
     ),
     "only the first tile": (
-        "What ends the sum there: the number of programs or of iterations, a mask, or addresses that do not "
-        "advance?"
+        "What ends the sum there? It may be the number of programs or of iterations, the size of a tile, a "
+        "mask, or addresses that do not advance."
     ),
     "last tile missing": "What ends before this part: the grid, a loop, or what a mask lets through?",
     "first tile missing": "What begins only after this part: the grid, a loop, or what a mask lets through?",

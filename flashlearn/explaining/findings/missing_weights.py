@@ -216,7 +216,8 @@ class PairsMissing(FindingKind):
 
 @dataclass(frozen=True)
 class DiagonalKeysMissing(FindingKind):
-    """In every row the last keys that may be seen get no weight; `pair` is the first (query, key)."""
+    """In every row the last keys that may be seen get no weight; `pair` is the first (query, key) of a query
+    that gives weight to others."""
 
     name = "diagonal tiles"
 
@@ -226,7 +227,7 @@ class DiagonalKeysMissing(FindingKind):
     def wording(self) -> Wording:
         """The first pair."""
         return Wording(
-            f"Queries give no weight to the last keys that they see; the first is query {self.pair[0]}, "
-            f"which gives none from key {self.pair[1]} on (case {self.case}).",
+            f"Queries give no weight to the last keys that they may see: query {self.pair[0]}, for example, "
+            f"gives none from key {self.pair[1]} on (case {self.case}).",
             "Compare the end of the loop, and the mask, with j ≤ i + S_k − S_q.",
         )

@@ -43,18 +43,23 @@ class Outputs(EachOutput):
         names = listed_words([other.facts["output"] for other in alike])
         same = f"The same holds for {names}." if alike else ""
         more = _each_once([first, *(other for other in others if not says_the_same(first, other))])[1:]
-        rest = wrong_too(self.silent)
         sentences = (first.sentence, same, *(_in_its_case(other, first) for other in more))
+        rest = wrong_too(self.silent, of_a_case=any("case " in one for one in sentences))
         different = (first, *(other for other in others if other.names != first.names))
         return Wording(joined(*sentences, rest), by_output(different), first.wording.quotes, None)
 
 
-def wrong_too(outputs: Sequence[str]) -> str:
-    """That these outputs are wrong as well, whose names may be plurals or not; nothing if there are none."""
+def wrong_too(outputs: Sequence[str], of_a_case: bool = False) -> str:
+    """That these outputs are wrong as well, whose names may be plurals or not; nothing if there are none.
+
+    After sentences `of_a_case` they need not be wrong in that one.
+    """
     if not outputs:
         return ""
     names = listed_words([f"`{output}`" for output in outputs])
-    return f"The output{'s' * (len(outputs) > 1)} {names} {be(outputs)} wrong too."
+    return (
+        f"The output{'s' * (len(outputs) > 1)} {names} {be(outputs)} wrong too{', in some case' * of_a_case}."
+    )
 
 
 def be(names: Sequence[str]) -> str:

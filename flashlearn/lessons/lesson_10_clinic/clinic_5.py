@@ -35,6 +35,12 @@ MISTAKES = {
         "What would s have to be for exp(s − m) to be 0? Or leave s alone and zero p in time.",
         (MAX_S, f"        s = tl.where(seen, s, 0.0)\n{MAX_S}"),
     ),
+    "hidden scores set to 0 after the maximum": wrong_cure(
+        "clinic_5",
+        "A hidden score of 0 is a score like any other: exp(0 − m) still goes into l.",
+        "What would s have to be for exp(s − m) to be 0? Or leave s alone and zero p in time.",
+        ("tl.exp(s - m_new[:, None])", "tl.exp(tl.where(seen, s, 0.0) - m_new[:, None])"),
+    ),
     "only l is masked": wrong_cure(
         "clinic_5",
         "The hidden keys are gone from l, but their P is still multiplied by V.",

@@ -122,7 +122,8 @@ MISTAKES = {
     "both consumers take the same rows": Mistake(
         "The second half of every block of rows repeats the first: both consumers compute the same "
         "product.",
-        "There are two tiles of a for each step. Which one is this consumer's?",
+        "There are two tiles of a for each step. From which rows does the producer copy each, and which "
+        "one does each consumer multiply?",
         **formula("same rows twice"),
     ),
     "both consumers store to the same rows": kernel.mistake(

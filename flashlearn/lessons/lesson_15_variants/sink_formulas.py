@@ -25,7 +25,7 @@ OWN = "the logits themselves in dlogits"
 IN_BASE_2 = "in base 2"
 FIRST_SUM = "exp(logit) beside the maximum logit"
 PER_TILE, LAST_BLOCK = "a sink in every tile", "the last block's share"
-NO_MASK = "no mask"
+NO_MASK, NOTHING_YET = "no mask", "a sum of 0 beside the maximum logit"
 
 
 @tiled({PER_TILE, LAST_BLOCK, NO_MASK})
@@ -51,6 +51,8 @@ def sink_attention(
     weight = exp(sink - m)
     if "sink not in m" in faults:  # what fp32 makes of it, whatever precision the rest has
         weight = (sink - m).float().exp().to(s.dtype)
+    if NOTHING_YET in faults:  # in fp32 the scores' own weights may all be 0
+        e, weight = (s - m).float().exp().to(s.dtype), torch.zeros_like(weight)
     if FIRST_SUM in faults:
         weight = weight * sink.float().exp().to(s.dtype)
     total = e.sum(-1, keepdim=True) + weight * _sinks_counted(s, causal, faults, tile)

@@ -16,6 +16,7 @@ from flashlearn.lessons.lesson_15_variants.sink_formulas import (
     FIRST_SUM,
     LAST_BLOCK,
     NO_MASK,
+    NOTHING_YET,
     OWN,
     PER_TILE,
     sink_attention,
@@ -85,6 +86,11 @@ MISTAKES = {
         "O and LSE are those of attention without a sink: the rows of P sum to 1.",
         "A row begins with a maximum and a sum. What does the first tile's rescaling leave of that sum?",
         **formula("no sink", also=(("no sink", OWN),)),
+    ),
+    "the sum begins with 0": Mistake(
+        "The sink's own weight is not in the sum: a row begins with the maximum m = logit and the sum 0.",
+        "The sum counts exp(s − m). What is that for the sink, if m is its logit?",
+        **formula(NOTHING_YET, also=((NOTHING_YET, OWN),)),
     ),
     "dlogits has the wrong sign": Mistake(
         "The gradient of the logits has the opposite sign.",

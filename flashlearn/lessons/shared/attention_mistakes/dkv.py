@@ -79,8 +79,8 @@ def dkv(formula: FaultyFormula) -> dict[str, Mistake]:
             **formula("LSE filled with -inf"),
         ),
         "loop over S_k": Mistake(
-            "The queries end at S_k, the number of keys: where there are more queries than keys, some are "
-            "missing.",
+            "The loop over queries ends at S_k, the number of keys: where the queries fill more tiles than "
+            "the keys, the last of them are missing.",
             "This program scans queries. How many are there?",
             **formula("ends at S_k"),
         ),

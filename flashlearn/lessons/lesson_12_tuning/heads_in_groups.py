@@ -67,7 +67,8 @@ MISTAKES = {
         wrong=_lightest_first,
     ),
     "blocks counted over all programs": Mistake(
-        "The block is counted down by pid // group over all programs; after the first group it is below 0.",
+        "The block comes out as if it were counted down by pid // group over all programs; after the first "
+        "group it is below 0.",
         "Blocks are counted anew in each group. At which place of its group is program pid?",
         wrong=_over_all_programs,
     ),

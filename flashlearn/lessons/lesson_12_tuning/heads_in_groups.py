@@ -51,8 +51,8 @@ MISTAKES = {
         wrong=_no_groups,
     ),
     "only the first group": Mistake(
-        "The head is always one of the first group's: the other groups are not computed, and this one "
-        "several times.",
+        "The head is always one of the first group's: the other groups are not computed, and the "
+        "first one is computed several times.",
         "How many heads belong to the groups before this one?",
         wrong=_group_zero,
     ),

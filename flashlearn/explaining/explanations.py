@@ -36,7 +36,8 @@ class Explanation:
 
     It is `excused` where both are not finite, in other places: that is neither for it nor against it. Nor is
     what is `faint`: an error that rounding may have made, in a case in which the candidate would not show, or
-    comes as near to it as the truth does.
+    comes as near to it as the truth does. What it would have made wrong, and was not made in this way, it
+    `claims` in vain.
     """
 
     candidate: Candidate
@@ -46,6 +47,7 @@ class Explanation:
     numbers: int = 0
     excused: set[Question] = field(default_factory=set)
     faint: set[Question] = field(default_factory=set)
+    claims: set[Question] = field(default_factory=set)
 
     @property
     def set_aside(self) -> set[Question]:
@@ -155,8 +157,10 @@ def _ask(predictions: Predictions, explanation: Explanation, outcome: Outcome) -
             explanation.excused.add(question)
         elif is_faint(check) and (found is not None or not visible(p, check)):
             explanation.faint.add(question)
-        elif (found is None and not check.ok) or (check.ok and found is None and visible(p, check)):
+        elif found is None and (not check.ok or visible(p, check)):
             explanation.denied.add(question)
+            if visible(p, check):
+                explanation.claims.add(question)
 
 
 def _worth(fits: list[Fit | None]) -> tuple[int, int]:
@@ -246,7 +250,8 @@ def two_explanations(
             )
             least = min(_cases_of(one, other), _cases_of(other, one))
             if by_output or least >= 2:
-                found.append((not by_output, len(one.denied) + len(other.denied), one, other))
+                against = (len(one.denied) + len(other.denied), len(one.claims) + len(other.claims))
+                found.append((not by_output, against, one, other))
     best = min(found, key=lambda f: f[:2], default=None)
     return (best[2], best[3]) if best is not None else None
 
@@ -271,7 +276,7 @@ def partial_explanation(
     exercise: Exercise, explanations: list[Explanation], judged: list[Outcome], questions: set[Question]
 ) -> Finding | None:
     """The one mistake that explains most of what is wrong, though not all of it."""
-    ranked = sorted(explanations, key=lambda a: -len(a.explained))
+    ranked = sorted(explanations, key=lambda a: (-len(a.explained), len(a.claims)))
     if not ranked or len(ranked[0].explained) < max(2, MIN_SHARE * len(questions)):
         return None
     best = ranked[0]
@@ -279,7 +284,8 @@ def partial_explanation(
     cases = {case for case, _ in questions if all(q in best.explained for q in questions if q[0] == case)}
     if best.numbers < MIN_PREDICTED or not cases or best.denied & right:
         return None
-    if any(a.name != best.name and len(a.explained) == len(best.explained) for a in ranked[1:]):
+    equal = [a for a in ranked if len(a.explained) == len(best.explained)]
+    if any(a.name != best.name and len(a.claims) == len(best.claims) for a in equal):
         return None  # two fit equally well: neither is sure
     return finding_of(exercise, [best], judged, questions)
 

@@ -12,7 +12,12 @@ import torch
 from flashlearn.exercise import Case
 from flashlearn.explaining import diagnose, predictions
 from flashlearn.explaining.edits.echoes import Echoes
-from flashlearn.explaining.explanations import _of_other_outputs, second_in_formula
+from flashlearn.explaining.explanations import (
+    Explanation,
+    _of_other_outputs,
+    second_in_formula,
+    two_explanations,
+)
 from flashlearn.explaining.findings.declared import Declared
 from flashlearn.explaining.findings.two_mistakes import AtOnce, PartlyWritten
 from flashlearn.explaining.in_some_cases import find_in_some_cases
@@ -167,6 +172,22 @@ def test_an_output_that_is_right_in_the_smallest_cases_is_asked_about_where_it_i
     one, two, three = failing("one", "dq"), failing("two", "dq", "dk"), failing("three", "dk")
     assert _of_other_outputs([one, two, three], [one]) == [two]
     assert _of_other_outputs([one, two, three], [one, two]) == []
+
+
+def test_of_mistakes_that_explain_the_same_the_one_that_claims_nothing_more_is_one_of_two():
+    def questions(*outputs):
+        return {(case, output) for case in ("small", "large") for output in outputs}
+
+    def explanation(name, explained, denied, claims=frozenset()):
+        found = Explanation(Candidate((name,), torch.sin), explained, denied, numbers=20)
+        found.claims |= claims
+        return found
+
+    wide = explanation("everywhere", questions("dk", "dv"), questions("dq"), questions("dq"))
+    narrow = explanation("in two", questions("dk", "dv"), questions("dq"))
+    other = explanation("in one", questions("dq"), questions("dk", "dv"))
+    found = two_explanations([wide, narrow, other], questions("dq", "dk", "dv"), [])
+    assert {e.name for e in found} == {("in two",), ("in one",)}
 
 
 def times(factors):

@@ -39,7 +39,7 @@ def factor(output: str, factor: float) -> Finding:
 
 def test_a_sentence_that_holds_for_two_outputs_is_said_once():
     told = sentence(factor("dk", 2.0), factor("dv", 2.0))
-    assert told == "dk is 2 times the right answer, everywhere. The same holds for dv."
+    assert told == "dk is 2 times the right answer, everywhere. dv shows the same."
 
 
 def test_sentences_with_different_figures_are_both_said():
@@ -48,7 +48,7 @@ def test_sentences_with_different_figures_are_both_said():
 
 
 def test_figures_that_read_alike_are_the_same_to_a_reader():
-    assert "The same holds for dv." in sentence(factor("dk", 2.0), factor("dv", 2.000001))
+    assert "dv shows the same." in sentence(factor("dk", 2.0), factor("dv", 2.000001))
 
 
 def test_what_was_never_read_is_listed_once_for_two_outputs():
@@ -56,7 +56,7 @@ def test_what_was_never_read_is_listed_once_for_two_outputs():
     told = [
         Finding(NeverRead(output, Example("c", unread))) for output, unread in (("o", (q, v)), ("lse", (q,)))
     ]
-    assert sentence(*told).endswith("Never read in case “c”: q[16:], v[16:]. The same holds for lse.")
+    assert sentence(*told).endswith("Never read in case “c”: q[16:], v[16:]. lse shows the same.")
 
 
 def test_where_nothing_is_stored_either_the_loads_are_not_asked_about():
@@ -79,7 +79,7 @@ def test_a_number_that_has_a_name_is_the_same_however_exactly_it_was_found():
     told = [
         Finding(ConstantFactor(output, number, meaning)) for output, number in (("dk", 0.125), ("dv", 0.1251))
     ]
-    assert sentence(*told).endswith("The same holds for dv.")
+    assert sentence(*told).endswith("dv shows the same.")
 
 
 def test_shapes_of_two_outputs_in_two_cases_are_not_taken_for_one():

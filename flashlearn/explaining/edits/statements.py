@@ -23,7 +23,7 @@ LOOP_QUESTION = "What should happen in every iteration, and what once?"
 REDUNDANT_STATEMENT = edit_kind(
     "redundant statement",
     sentence="Line {line} is `{old}`; without it",
-    question="What does this line change, and what needs that change?",
+    question="What does this line do to the result, and should it?",
     quotes_both=False,
     lengthens_loop=True,
 )

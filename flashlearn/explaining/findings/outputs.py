@@ -41,7 +41,7 @@ class Outputs(EachOutput):
         first, *others = self.parts
         alike = [o for o in others if says_the_same(first, o) and not o.kind.about_input]
         names = listed_words([other.facts["output"] for other in alike])
-        same = f"The same holds for {names}." if alike else ""
+        same = f"{names} show{'s' * (len(alike) == 1)} the same." if alike else ""
         more = _each_once([first, *(other for other in others if not says_the_same(first, other))])[1:]
         sentences = (first.sentence, same, *(_in_its_case(other, first) for other in more))
         rest = wrong_too(self.silent, of_a_case=any("case " in one for one in sentences))

@@ -7,6 +7,7 @@ global memory in partition_races.py, and registers in semantic.py.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -31,11 +32,22 @@ DID = {"load": "loads it", "store": "stores into it", "wgmma": "multiplies it", 
        "tma load": "copies into it", "cp.async": "copies into it"}  # fmt: skip
 
 KINDS: dict[str, Callable[[SyncFault, Mapping[str, Any]], str]] = {}
+ORDINALS = ("first", "second", "third", "fourth")
 
 
 def sentence(fault: SyncFault) -> str:
     """What happened, and what would fix it."""
-    return KINDS[fault.kind](fault, fault.facts)
+    return _counted(KINDS[fault.kind](fault, fault.facts))
+
+
+def _counted(words: str) -> str:
+    """Partitions of one function in words, which do not depend on the numbers that the kernel gives them."""
+    named = re.sub(r"`(\w+) (\d+)`", lambda found: f"{_ordinal(int(found[2]))} `{found[1]}`", words)
+    return re.sub(r"(^|[.] )the (\w+ `)", lambda found: f"{found[1]}The {found[2]}", named)
+
+
+def _ordinal(number: int) -> str:
+    return f"the {ORDINALS[number - 1] if number <= len(ORDINALS) else f'{number}th'}"
 
 
 def _kind(name: str) -> Callable:
@@ -285,7 +297,7 @@ def _too_early(f: Mapping[str, Any]) -> str:
             "copies must name the same barrier."
         )
     return (
-        "So no partition can have waited for the tile that is being copied there. If both belong to one "
+        "So nothing can have waited for the tile that is being copied there. If both belong to one "
         "phase, let one `mbarrier.expect` name all of its bytes; if the second begins the next phase, "
         "someone must wait for this one first."
     )

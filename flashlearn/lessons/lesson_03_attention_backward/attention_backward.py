@@ -106,7 +106,7 @@ MISTAKES = {
         **formula("no delta"),
     ),
     "delta without P": Mistake(
-        "You subtracted the plain sum of each row of dP. delta is weighted: Σ_j P_ij dP_ij.",
+        "What is subtracted comes out as the plain sum of each row of dP. delta is weighted: Σ_j P_ij dP_ij.",
         "Sum P * dP, not dP.",
         **formula("delta is the sum of dP"),
     ),

@@ -31,8 +31,8 @@ MISTAKES = {  # a causal mask hides padded keys, and its loop ends elsewhere
         **formula("ends one block early"),
     ),
     "loop end without S_k − S_q": Mistake(
-        "Tiles of keys beyond the program's own block of queries are left out, as if the diagonal began "
-        "in the top-left corner. With more keys than queries some of them are visible.",
+        "Tiles of keys beyond the program's own block of queries are left out, as if the diagonal began in "
+        "the top-left corner. With more keys than queries, these queries see some of them.",
         "Does S_k − S_q come into the loop's end, as into the mask?",
         **formula("ends at the top-left diagonal"),
     ),

@@ -46,9 +46,10 @@ MISTAKES = {
         **formula("no delta"),
     ),
     "delta so far": Mistake(
-        "Each tile's dS was made with the delta of the tiles seen so far. It is complete only after the "
-        "last one; with a single tile of keys the two agree.",
-        "delta is one number per query, so it can move out of the sum over the keys. What remains inside?",
+        "Each tile's dS is made with the delta of the tiles up to it, but delta is complete only after the "
+        "last tile. Where one tile holds all keys, the result is right.",
+        "delta is one number per query, so it can move out of the sum over the keys. What is left in the "
+        "sum?",
         **formula("delta so far"),
     ),
     "delta of the tile alone": Mistake(

@@ -38,8 +38,8 @@ MISTAKES = {
         **formula("start rounded up"),
     ),
     "loop start without S_k − S_q": Mistake(
-        "Tiles of queries before the program's own block of keys are left out, as if the diagonal began "
-        "in the top-left corner. With more keys than queries some of them are visible.",
+        "Tiles of queries before the program's own block of keys are left out, as if the diagonal began in "
+        "the top-left corner. With more keys than queries, some of these queries see the keys.",
         "Does S_k − S_q come into the loop's start, as into the mask? The start itself is never below 0.",
         **formula("starts at the top-left diagonal"),
     ),

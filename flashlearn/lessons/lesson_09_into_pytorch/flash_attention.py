@@ -90,14 +90,15 @@ MISTAKES = {
         **formula("zero is no alpha"),
     ),
     "causal and alpha exchanged": Mistake(
-        "causal and alpha are swapped on arrival: alpha is 1 or 0, and there is a mask wherever alpha "
+        "causal and alpha are in each other's place: alpha is 1 or 0, and there is a mask wherever alpha "
         "is not 0.",
         "`apply` takes its arguments by position: in the order of `forward`.",
         **formula("causal and alpha exchanged"),
     ),
     "dQ of the scaled q": Mistake(
-        "dQ lacks the factor alpha: what backward returns is the gradient by alpha q, not by q.",
-        "By the chain rule, what is the derivative of alpha q by q, and where is q multiplied by alpha?",
+        "dQ lacks the factor alpha: what backward returns is the gradient with respect to alpha q, not q.",
+        "By the chain rule, what is the derivative of alpha q by q? Is q multiplied by alpha before the "
+        "launchers get it, or dQ divided by it afterwards?",
         **formula("q scaled beforehand"),
     ),
     "alpha applied twice to dQ": Mistake(

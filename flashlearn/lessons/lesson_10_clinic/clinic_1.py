@@ -49,7 +49,7 @@ MISTAKES = {
     ),
     "alpha put into dS": wrong_cure(
         "clinic_1",
-        "dS is shared by dQ and dK: with alpha in it dQ, which had alpha before, carries it twice.",
+        "dQ and dK are both made of dS: with alpha in dS, dQ, which had alpha before, carries it twice.",
         "Fix a line that belongs to dK alone.",
         (DS, "ds = alpha * p * (dp - delta_i[:, None])"),
     ),

@@ -16,8 +16,8 @@ LAUNCH_10 = "delta, dk, dv, alpha, S_k, S_q, D=D"
 
 MISTAKES = {
     "S_q and S_k are swapped": Mistake(
-        "The patient as it came does the same: every square test passes, and where S_q and S_k "
-        "differ the kernel leaves its tensors or forgets some queries.",
+        "The patient's mistake is still there: every square test passes, and where S_q and S_k differ the "
+        "kernel leaves its tensors or forgets some queries.",
         "The message names a tensor, an index and a bound. Which length does the "
         "kernel assume for this tensor?",
         launcher=sick("clinic_10"),

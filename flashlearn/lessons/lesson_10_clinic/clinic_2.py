@@ -16,15 +16,15 @@ SUM_DK = "        dk += tl.dot(tl.trans(ds.to(q.dtype)), q, input_precision=\"ie
 
 MISTAKES = {
     "two programs add without atomics": Mistake(
-        "The patient as it came does the same: between one program's load and its store, the other "
-        "program may have stored, and its share is lost.",
+        "The patient's mistake is still there: between one program's load and its store, the other program "
+        "may have stored, and its share is lost.",
         "dV is shared by the same two programs, and never loses anything: what does its line do differently?",
         launcher=sick("clinic_2"),
         status=Status.RACE,
     ),
     "what was there is added again": Mistake(
-        "The addition is now atomic, but it adds too much: the value that was read is already in memory. If "
-        "the other program has stored by then, its share is added a second time.",
+        "The addition is now atomic, but it adds too much: the value that was read is already in memory. "
+        "If the other program has added by then, its share counts twice.",
         "An atomic addition reads memory itself. What must it be given?",
         launcher=edited(
             "clinic_2",

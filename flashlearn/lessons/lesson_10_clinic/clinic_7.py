@@ -30,7 +30,7 @@ MISTAKES = {
     ),
     "delta subtracted after the product": wrong_cure(
         "clinic_7",
-        "delta is subtracted from P ∘ dP as it is, not weighted with P.",
+        "delta is subtracted from P ∘ dP as it is, not weighted by P.",
         "dS = P ∘ (dP − delta): mind the parentheses.",
         (DS_7, "ds = p * dp - delta_i[:, None]"),
     ),

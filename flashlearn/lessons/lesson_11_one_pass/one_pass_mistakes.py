@@ -25,18 +25,18 @@ def alpha_mistakes(formula: FaultyFormula) -> dict[str, Mistake]:
             **formula("alpha not in s"),
         ),
         "alpha's sign is lost": Mistake(
-            "With a negative alpha the sign is wrong: |alpha|, or 1/√D, is used in place of alpha, in S, at "
-            "the end, or in both.",
+            "With a negative alpha the sign is wrong, as if |alpha|, or 1/√D, were used in place of alpha, "
+            "in S, at the end, or in both.",
             "alpha is an argument and may be any number: use it as it is.",
             **formula(*ALPHA_SIGNS, also=(*ALPHA_SIGNS,)),
         ),
         "alpha is missing from dQ": Mistake(
-            "dQ lacks the factor alpha. S = alpha Q Kᵀ: dQ and dK have it alike.",
+            "dQ lacks the factor alpha. S = alpha Q Kᵀ: dQ and dK both carry it.",
             "dQ carries alpha once. Where does it come in?",
             **formula("alpha not on dQ"),
         ),
         "alpha is missing from dK": Mistake(
-            "dK lacks the factor alpha. S = alpha Q Kᵀ: dQ and dK have it alike.",
+            "dK lacks the factor alpha. S = alpha Q Kᵀ: dQ and dK both carry it.",
             "Multiply what goes into dK by alpha, once; leave dV as it is.",
             **formula("alpha not on dK"),
         ),
@@ -73,18 +73,18 @@ def tile_mistakes(formula: FaultyFormula) -> dict[str, Mistake]:
     """P, dP and dS of a tile, and which tiles meet in the three products after them."""
     return {
         "delta omitted": Mistake(
-            "delta is missing: you used dS = P ∘ dP. dQ and dK show it; dV does not need delta.",
+            "delta is missing: dS comes out as P ∘ dP. dQ and dK show it; dV does not need delta.",
             "dS_ij = P_ij (dP_ij − delta_i): what do your two factors contain?",
             **formula("delta omitted"),
         ),
         "delta subtracted after P": Mistake(
-            "You used dS = P ∘ dP − delta: P multiplies dP alone, and delta is subtracted at full weight "
+            "dS comes out as P ∘ dP − delta: P multiplies dP alone, and delta is subtracted at full weight "
             "from every key.",
             "P multiplies the difference of dP and delta: mind the parentheses.",
             **formula("delta after P"),
         ),
         "delta added": Mistake(
-            "delta was added where it must be subtracted: dS = P ∘ (dP + delta).",
+            "delta is added where it must be subtracted: dS comes out as P ∘ (dP + delta).",
             "Each row of dS must sum to 0. Print the row sums of one tile.",
             **formula("delta added"),
         ),
@@ -103,7 +103,7 @@ def tile_mistakes(formula: FaultyFormula) -> dict[str, Mistake]:
             **formula("LSE along the keys"),
         ),
         "LSE forgotten": Mistake(
-            "P was computed as exp(s): LSE is not subtracted, so no row of P sums to 1.",
+            "P comes out as exp(s): LSE is not subtracted, so no row of P sums to 1.",
             "P = exp(S − LSE): the forward pass saved LSE for this.",
             **formula("LSE forgotten"),
         ),
@@ -115,7 +115,7 @@ def tile_mistakes(formula: FaultyFormula) -> dict[str, Mistake]:
             **formula("LSE in base 2"),
         ),
         "P in front forgotten": Mistake(
-            "You used dS = dP − delta, without the factor P.",
+            "dS comes out as dP − delta, without the factor P.",
             "dS_ij = P_ij (dP_ij − delta_i): a key that gets no weight gets no gradient.",
             **formula("P forgotten in dS"),
         ),
@@ -268,7 +268,7 @@ def query_loop_mistakes(formula: FaultyFormula) -> dict[str, Mistake]:
         ),
         "loop start without S_k − S_q": Mistake(
             "Tiles of queries before the program's own block of keys are left out, as if the diagonal "
-            "began in the top-left corner. With more keys than queries some of them are visible.",
+            "began in the top-left corner. With more keys than queries, some of these queries see the keys.",
             "Does S_k − S_q come into the loop's start, as into the mask? The start itself is never below 0.",
             **formula("starts at the top-left diagonal"),
         ),
@@ -309,7 +309,7 @@ def key_loop_mistakes(formula: FaultyFormula) -> dict[str, Mistake]:
         ),
         "loop end without S_k − S_q": Mistake(
             "Tiles of keys beyond the program's own block of queries are left out, as if the diagonal "
-            "began in the top-left corner. With more keys than queries some of them are visible.",
+            "began in the top-left corner. With more keys than queries, these queries see some of them.",
             "Does S_k − S_q come into the loop's end, as into the mask?",
             **formula("ends at the top-left diagonal"),
         ),

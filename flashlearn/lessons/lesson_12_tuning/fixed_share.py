@@ -60,8 +60,8 @@ MISTAKES = {
         **_wrong("whole turns"),
     ),
     "the number of blocks is rounded down": Mistake(
-        "The blocks that the program takes are counted as blocks · heads // programs. What the division "
-        "leaves over belongs to the first programs, one block each.",
+        "The number of blocks that the program takes comes out as blocks · heads // programs. What the "
+        "division leaves over belongs to the first programs, one block each.",
         "10 blocks and 4 programs: how many blocks has program 1, and how many has program 3?",
         **_wrong("count rounded down"),
     ),
@@ -92,8 +92,9 @@ MISTAKES = {
         **_wrong("no mask"),
     ),
     "the mean of the first and the last block": Mistake(
-        "The tiles are the number of blocks times the mean of the first block's tiles and the last one's. "
-        "That is not their sum where the tiles fall by unequal steps, or where the mean is rounded.",
+        "The number of tiles comes out as the number of blocks times the mean of the first block's tiles "
+        "and the last one's. That is not their sum where the tiles fall by unequal steps, or where the "
+        "mean is rounded.",
         "2 blocks of 3 heads and 2 programs: how many tiles has each of the three blocks of program 0?",
         **_wrong("mean", "mean rounded down"),
     ),
@@ -105,8 +106,8 @@ MISTAKES = {
         **_wrong("first"),
     ),
     "divided by the number of blocks": Mistake(
-        "The block is found from the number divided by `blocks`. In this order the same block of all heads "
-        "comes first, then the one before it: a block has `heads` numbers in a row.",
+        "The blocks are those that the number divided by `blocks` gives. In this order the same block of "
+        "all heads comes first, then the one before it: a block has `heads` numbers in a row.",
         "How many numbers follow each other with the same number of tiles?",
         **_wrong("divided by blocks"),
     ),

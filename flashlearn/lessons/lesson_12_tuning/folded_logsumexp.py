@@ -101,26 +101,26 @@ def _alpha_last(x: Tensor, seen: Tensor, alpha: float) -> Tensor:
 
 MISTAKES = {
     "the largest product for a negative alpha": Mistake(
-        "For alpha < 0 the largest raw product gives the smallest score: the exponentials are taken relative "
-        "to the row's minimum, and overflow once the scores are some 88 apart.",
+        "For alpha < 0 exponentials overflow, as they do if they are relative to the largest x: that gives "
+        "the smallest score, and once the scores are some 88 apart, the others' exponentials are infinite.",
         "alpha x = |alpha| (−x): negate x, and the largest stays the largest.",
         **with_faults(fold, "largest raw product"),
     ),
     "hidden, then scaled": Mistake(
-        "Hidden products are −∞ before they are multiplied by a "
-        "negative factor, which makes them +∞: they become the row's maximum.",
+        "For alpha < 0 hidden elements count as +∞, as they do if they are −∞ before they are multiplied by "
+        "a negative factor.",
         "Does the mask come before alpha's sign or after it?",
         **with_faults(fold, "hidden before the scale"),
     ),
     "−∞ meets alpha": Mistake(
-        "Hidden elements, or the first maximum, are −∞ before alpha is multiplied in: for alpha < 0 that is "
-        "+∞, for alpha = 0 it is NaN, and 0 · ∞ or ∞ − ∞ make NaN of the row.",
+        "NaN or infinities appear, as they do if hidden elements, or the first maximum, are −∞ before alpha "
+        "is multiplied in: for alpha < 0 that is +∞, for alpha = 0 it is NaN.",
         "Put alpha's sign into x before anything is hidden or compared, and a positive factor after it.",
         **with_faults(fold, "alpha comes last"),
     ),
     "0 · ∞": Mistake(
-        "−∞ is multiplied by 0, or −∞ is subtracted from −∞: either gives NaN. The first can happen where "
-        "alpha is 0 and multiplies hidden elements, the second in rows in which nothing is visible.",
+        "NaN appears, as it does if −∞ is multiplied by 0, or −∞ is subtracted from −∞. The first can happen "
+        "where alpha is 0 and multiplies hidden elements, the second in rows in which nothing is visible.",
         "In which of the failing cases is alpha 0, and in which does a row see nothing? What does each line "
         "compute from −∞ there?",
         **with_faults(fold, "0 · ∞"),

@@ -34,7 +34,7 @@ def _budgets(how: str) -> dict[str, Any]:
 
 MISTAKES = {
     "V is not counted": Mistake(
-        "A stage holds a tile of K and a tile of V; one of them is counted.",
+        "A stage holds a tile of K and a tile of V; only one of them is counted.",
         "How many tiles does one step of the loop load?",
         **_budgets("K alone"),
     ),
@@ -60,7 +60,7 @@ MISTAKES = {
         **_budgets("S alone"),
     ),
     "per warp, not per thread": Mistake(
-        "The numbers are divided by the number of warps: a warp has 32 threads that share them.",
+        "The numbers come out per warp: a warp has 32 threads that share them.",
         "Threads are 32 · warps.",
         **_budgets("per warp"),
     ),

@@ -51,8 +51,8 @@ MISTAKES = {
         wrong=_no_groups,
     ),
     "only the first group": Mistake(
-        "The head is always one of the first group's: the other groups are not computed, and this one "
-        "several times.",
+        "The head is always one of the first group's: the other groups are not computed, and the "
+        "first one is computed several times.",
         "How many heads belong to the groups before this one?",
         wrong=_group_zero,
     ),
@@ -67,7 +67,8 @@ MISTAKES = {
         wrong=_lightest_first,
     ),
     "blocks counted over all programs": Mistake(
-        "The block is counted down by pid // group over all programs; after the first group it is below 0.",
+        "The block comes out as if it were counted down by pid // group over all programs; after the first "
+        "group it is below 0.",
         "Blocks are counted anew in each group. At which place of its group is program pid?",
         wrong=_over_all_programs,
     ),

@@ -64,18 +64,18 @@ MISTAKES = {
         **_wrong("from 0"),
     ),
     "the last tile is left out": Mistake(
-        "The number of tiles is rounded down: the last keys before `end` are in none of them.",
+        "The number of tiles comes out rounded down: the last keys before `end` are in none of them.",
         "How many tiles of 64 keys do 65 keys need?",
         **_wrong("rounded down"),
     ),
     "a tile too many": Mistake(
-        "The number of tiles is the quotient rounded down, plus 1. Where `edge` divides the number of keys, "
-        "that is a tile too many.",
+        "The number of tiles comes out as the quotient rounded down, plus 1. Where `edge` divides the "
+        "number of keys, that is a tile too many.",
         "How many tiles of 64 keys do 64 keys need?",
         **_wrong("one more"),
     ),
     "the end is not limited": Mistake(
-        "The keys end at first + block_q, even where that is beyond S. There are only S keys.",
+        "In your answer the keys end at first + block_q, even where that is beyond S. There are only S keys.",
         "Where do the keys of the last block of queries end, if the block reaches beyond S?",
         **_wrong("end not limited"),
     ),

@@ -33,7 +33,7 @@ formula = faulty_formula(grouped.faulty_backward)
 
 MISTAKES = {
     "log2 e is missing from LSE": Mistake(
-        "P is 2^(alpha x log2 e − LSE): the scores are in base 2, and LSE is natural.",
+        "P is 2^(S log2 e − LSE): the scores are in base 2, and LSE is natural.",
         "S and LSE must have the same unit. Where is LSE brought to base 2?",
         **formula("LSE in base 2"),
     ),
@@ -96,8 +96,8 @@ MISTAKES = {
         **formula(grouped.HEADS_OF_KEYS),
     ),
     "no guard for queries that see nothing": Mistake(
-        "A query without a key has LSE = −∞, and exp2(−∞ + ∞) is NaN, or ∞, in every gradient that it "
-        "reaches.",
+        "NaN or infinities appear where a query sees no key: its LSE is −∞, and unless that is replaced, "
+        "exp2(−∞ + ∞) is NaN, or ∞, in every gradient that it reaches.",
         "Which number in its place makes exp2(x − LSE) 0 for every x?",
         **formula("no guard"),
     ),

@@ -54,7 +54,7 @@ MISTAKES = {
         **formula("lse in base 2", also=("lse mixes bases", "lse mixes bases in m")),
     ),
     "log2 e is missing": Mistake(
-        "P is 2^(alpha x − m): the factor that turns 2^y into e^y is missing.",
+        "P is 2^(S − m), not e^(S − m): the factor that turns 2^y into e^y, log2 e, is missing.",
         "Where does log2 e = 1.4427 come into the exponents, beside alpha?",
         **formula("exp2 of natural numbers"),
     ),

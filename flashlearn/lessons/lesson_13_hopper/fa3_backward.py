@@ -123,13 +123,13 @@ VALUES = {
         **formula("no mask in the loop", also=("no causal mask", ("no causal mask", "no guard"))),
     ),
     "mask aligned top-left": Mistake(
-        "Query i sees the keys j ≤ i. Here the last query sees the last key (bottom-right): j ≤ i + S_k − "
-        "S_q. The two agree only for S_q = S_k.",
+        "In your answer query i sees the keys j ≤ i. In this course the last query sees the last key "
+        "(bottom-right): j ≤ i + S_k − S_q. The two masks agree only for S_q = S_k.",
         "Which key does the last query see if S_k is larger than S_q?",
         **formula("top-left mask in the loop", also=("top-left", "top-left mask")),
     ),
     "log2 e is missing from LSE": Mistake(
-        "P is 2^(alpha x log2 e − LSE): the scores are in base 2, and LSE is natural.",
+        "P is 2^(S log2 e − LSE): the scores are in base 2, and LSE is natural.",
         "S and LSE must have the same unit. Where is LSE brought to base 2?",
         **formula("LSE in base 2"),
     ),

@@ -30,7 +30,7 @@ SHARED = {**forward(formula), **causal_forward(formula)}
 
 MISTAKES = {
     "log2 e is missing": Mistake(
-        "P is 2^(alpha x − m): the factor that turns 2^y into e^y is missing.",
+        "P is 2^(S − m), not e^(S − m): the factor that turns 2^y into e^y, log2 e, is missing.",
         "By which factor is alpha multiplied in the launcher, and s in the kernel?",
         **formula(
             "exp2 of natural numbers", also=(("exp2 of natural numbers", "lse of the base-2 sum"),)

@@ -59,9 +59,10 @@ MISTAKES = {
         **formula("dropped and kept exchanged"),
     ),
     "kept below 1 − p": Mistake(
-        "You keep the right share of the weights, but not the right ones: you keep those whose number is "
-        "below 1 − p, and the exercise keeps those whose number is p or more.",
-        "Both are dropout. This exercise fixes which weights are dropped: those whose number is below p.",
+        "You keep the right share of the weights, but not the right ones: you keep those whose random "
+        "number is below 1 − p, and the exercise keeps those whose random number is p or more.",
+        "Both are dropout. This exercise fixes which weights are dropped: those whose random number is "
+        "below p.",
         **formula("the other end"),
     ),
     "1/(1 − p) forgotten": Mistake(

@@ -45,8 +45,8 @@ MISTAKES = {
         **formula("sink not in LSE"),
     ),
     "the first sum is not relative to the maximum": Mistake(
-        "The sink's weight is multiplied by exp(logit): a row begins with the maximum m = logit and the sum "
-        "exp(logit), or does what comes to the same.",
+        "The sink's weight is multiplied by exp(logit): a row begins with the maximum m = logit and the "
+        "sum exp(logit), or something equivalent.",
         "The sum counts exp(s − m). What is that for the sink, if m is its logit?",
         **formula(FIRST_SUM),
     ),

@@ -146,7 +146,7 @@ MISTAKES = {
     ),
     "the derivative is divided by cap once": Mistake(
         "dS was multiplied by 1 − s² / cap instead of 1 − (s / cap)²: the square is of the whole quotient.",
-        "(s / cap)² has cap in it how often?",
+        "How many times does cap occur in (s / cap)²?",
         **formula("derivative divided once", also=(("derivative divided once", FROM_S),)),
     ),
     "tanh² added to 1": Mistake(

@@ -202,3 +202,9 @@ def test_a_wait_for_partitions_that_have_returned_gets_no_advice_about_parity():
     assert "Only `bring` has arrived on `v_full`, and it has returned." in text and "lets it" not in text
     assert text.count("line 117") == 1 and "`attend 1` and `attend 2` in line 117" in text
     assert "parity 1 lets it through" in deadlock_sentences.sentence([held | {"returned": ()}])
+
+
+def test_partitions_of_one_function_are_told_apart_by_words_and_not_by_numbers_of_the_kernel():
+    facts = {"who": "consume 2", "other": "consume 1", "barrier": "full[1]"}
+    words = fault_kinds.sentence(fault_kinds.SyncFault("init not visible", facts))
+    assert words.startswith("The second `consume` uses `full[1]`") and "and the first `consume` init" in words

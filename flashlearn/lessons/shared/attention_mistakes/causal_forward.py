@@ -57,8 +57,8 @@ def causal_forward(formula: FaultyFormula) -> dict[str, Mistake]:
             **formula("only whole tiles", also=(("only whole tiles", "padded keys"),)),
         ),
         "loop end without S_k − S_q": Mistake(
-            "The loop over keys ends at the index of the block's last query, as if S_q were S_k: with more "
-            "keys than queries, it leaves out keys that the block's queries may see.",
+            "The tiles of keys end at the index of the block's last query, as if S_q were S_k: with more "
+            "keys than queries, keys are left out that the block's queries may see.",
             "Query i sees the keys up to i + S_k − S_q. Which key is the last one that the block's last "
             "query sees?",
             **formula("loop end without the offset"),
@@ -91,8 +91,8 @@ def causal_forward(formula: FaultyFormula) -> dict[str, Mistake]:
             **formula("end of the first query", also=(("end of the first query", "no guards"),)),
         ),
         "mask by the place in the block": Mistake(
-            "The mask compares keys with a query's place in its block, not with the number of the query: "
-            "from the second block on, too many keys are hidden.",
+            "From the second block on, too many keys are hidden, as if the mask compared keys with a "
+            "query's place in its block, not with the number of the query.",
             "Query i of the head sees the keys j ≤ i + S_k − S_q. From what is your i computed: is the start "
             "of the block in it?",
             **formula(
@@ -113,9 +113,9 @@ def causal_forward(formula: FaultyFormula) -> dict[str, Mistake]:
             **formula("no guards"),
         ),
         "a finite number for −inf": Mistake(
-            "Hidden scores are set to a large negative number instead of −inf. In a tile of which a row "
-            "sees nothing, all its scores are that number: if it has seen nothing before, every p is "
-            "exp(0) = 1, and values enter O that the query must not see.",
+            "Values enter O that the query must not see, as they do if hidden scores are a large negative "
+            "number instead of −inf. Where a row sees nothing in a tile, all its scores are that number: "
+            "if it has seen nothing before, every p is exp(0) = 1.",
             "Hide scores with −inf itself, and guard rows in which all scores are hidden.",
             **formula(
                 USUAL_FILLER,
@@ -126,8 +126,8 @@ def causal_forward(formula: FaultyFormula) -> dict[str, Mistake]:
             ),
         ),
         "S_k − S_q with the wrong sign": Mistake(
-            "The diagonal is shifted the wrong way: the mask is j ≤ i + S_q − S_k. The two agree only for "
-            "S_q = S_k.",
+            "The diagonal is shifted the wrong way: your queries see j ≤ i + S_q − S_k, where S_k − S_q "
+            "belongs. Only for S_q = S_k does it make no difference.",
             "The last query sees the last key: for i = S_q − 1 the mask must let j = S_k − 1 through.",
             **formula(
                 "offset negated",
@@ -139,7 +139,7 @@ def causal_forward(formula: FaultyFormula) -> dict[str, Mistake]:
             ),
         ),
         "hidden scores set to 0": Mistake(
-            "Hidden scores are set to 0 and take part like any other: exp(0 − m) is a weight.",
+            "Hidden scores count as 0 and take part like any other: exp(0 − m) is a weight.",
             "What must not be seen gets the score −inf, before the maximum is taken.",
             **formula("hidden scores are 0"),
         ),

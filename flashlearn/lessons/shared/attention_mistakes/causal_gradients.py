@@ -12,8 +12,8 @@ def causal_only(formula: FaultyFormula, keys: bool) -> dict[str, Mistake]:
     either = for_dkv if keys else for_dq
     return {
         "S_k − S_q with the wrong sign": Mistake(
-            "The diagonal is shifted the wrong way: the mask is j ≤ i + S_q − S_k. The two agree only for "
-            "S_q = S_k.",
+            "The diagonal is shifted the wrong way: your queries see j ≤ i + S_q − S_k, where S_k − S_q "
+            "belongs. Only for S_q = S_k does it make no difference.",
             "The last query sees the last key: for i = S_q − 1 the mask must let j = S_k − 1 through.",
             **formula(
                 "offset negated",
@@ -27,7 +27,7 @@ def causal_only(formula: FaultyFormula, keys: bool) -> dict[str, Mistake]:
             ),
         ),
         "hidden scores set to 0": Mistake(
-            "Hidden scores are set to 0 and take part like any other: exp(0 − LSE) is a weight.",
+            "Hidden scores count as 0 and take part like any other: exp(0 − LSE) is a weight.",
             "What must not be seen gets the score −inf, before the exponential.",
             **formula("hidden scores are 0", also=(("hidden scores are 0", "no guard"),)),
         ),
@@ -61,8 +61,8 @@ def causal_only(formula: FaultyFormula, keys: bool) -> dict[str, Mistake]:
             ),
         ),
         "mask aligned top-left": Mistake(
-            "Query i sees the keys j ≤ i. Here the last query sees the last key (bottom-right): j ≤ i + "
-            "S_k − S_q. The two agree only for S_q = S_k.",
+            "In your answer query i sees the keys j ≤ i. In this course the last query sees the last key "
+            "(bottom-right): j ≤ i + S_k − S_q. The two masks agree only for S_q = S_k.",
             "Does S_k − S_q come into the comparison, and into the loop's bound?",
             **formula(
                 "top-left",
@@ -76,10 +76,11 @@ def causal_only(formula: FaultyFormula, keys: bool) -> dict[str, Mistake]:
             ),
         ),
         "no guard for queries that see nothing": Mistake(
-            "A query that sees no key has LSE = −inf"
-            + either(
-                ", and s − LSE is −inf + inf: NaN, in rows of dQ that must be 0.",
-                ". s − LSE is −inf + inf, NaN, and the sum over queries carries it to all keys of the block.",
+            either(
+                "NaN appears in rows of dQ that must be 0: their queries see no key and have LSE = −inf, and "
+                "unless that is replaced, s − LSE is −inf + inf.",
+                "NaN appears in dK and dV, as it does if a query that sees no key has LSE = −inf and s − LSE "
+                "is −inf + inf: the sum over queries carries it to all keys of the block.",
             ),
             "Is an LSE of −inf replaced before it is subtracted? With +inf in its place, exp(s − inf) is 0 "
             "for every s.",

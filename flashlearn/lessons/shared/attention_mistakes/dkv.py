@@ -19,7 +19,7 @@ def dkv(formula: FaultyFormula) -> dict[str, Mistake]:
     """The mistakes of a kernel that owns keys, scans queries and makes dK and dV."""
     return {
         "alpha is missing from dK": Mistake(
-            "dK lacks the factor alpha. S = alpha Q Kᵀ: dQ and dK alike have it.",
+            "dK lacks the factor alpha. S = alpha Q Kᵀ: dQ and dK both carry it.",
             "The finished sum of dK carries alpha once, and that of dV does not. Where does it come in?",
             **formula("alpha not on dK"),
         ),
@@ -40,8 +40,9 @@ def dkv(formula: FaultyFormula) -> dict[str, Mistake]:
             **formula("exchanged"),
         ),
         "dK stored as dV": Mistake(
-            "dV holds dK: one sum was stored twice.",
-            "Compare the two stores: the pointer, the strides and the sum must belong to the same output.",
+            "dV holds the numbers of dK: one of the two sums came back twice.",
+            "Compare the two stores: the pointer, the strides and the sum must belong to the same output. "
+            "And which two tensors does the launcher return?",
             **formula("dK stored as dV"),
         ),
         "dV from O": Mistake(

@@ -39,7 +39,7 @@ def dq(formula: FaultyFormula) -> dict[str, Mistake]:
             **formula("delta times l"),
         ),
         "dQ from V": Mistake(
-            "The last product is dS V. S = alpha Q Kᵀ, so the derivative by Q brings K: dQ = alpha dS K.",
+            "dQ comes out as alpha dS V. S = alpha Q Kᵀ, so the derivative by Q brings K: dQ = alpha dS K.",
             "Compare the operands of the product that makes dQ with S = alpha Q Kᵀ.",
             **formula("dS meets V"),
         ),

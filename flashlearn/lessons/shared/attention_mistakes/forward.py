@@ -47,8 +47,8 @@ def common(formula: FaultyFormula) -> dict[str, Mistake]:
             **formula("alpha twice"),
         ),
         "alpha's sign is lost": Mistake(
-            "With a negative alpha the scores have the wrong sign: |alpha|, or 1/√D, is used where alpha "
-            "belongs.",
+            "With a negative alpha the scores have the wrong sign, as if |alpha|, or 1/√D, were used where "
+            "alpha belongs.",
             "alpha is an argument and may be any number: multiply q · k by it as it is.",
             **formula("alpha without its sign"),
         ),
@@ -60,9 +60,8 @@ def common(formula: FaultyFormula) -> dict[str, Mistake]:
             **formula("acc not rescaled"),
         ),
         "the new product is rescaled too": Mistake(
-            "The factor exp(m_old − m_new) is applied after the tile's P V has been added, so it also scales "
-            "that product, whose P is already relative to the new maximum. In the first tile it is 0, and "
-            "the product is lost.",
+            "The factor exp(m_old − m_new) also scales the new tile's P V, whose P is already relative to "
+            "the new maximum. In the first tile it is 0, and the product is lost.",
             "Which of the two summands was computed relative to the old maximum? Only that one is scaled.",
             **formula("product rescaled too"),
         ),
@@ -147,8 +146,8 @@ def common(formula: FaultyFormula) -> dict[str, Mistake]:
             **formula("lse is m + l"),
         ),
         "mask before alpha": Mistake(
-            "The mask's −inf is multiplied by alpha afterwards. With a negative alpha it becomes +∞: the "
-            "hidden keys win every maximum, and ∞ − ∞ is NaN.",
+            "With a negative alpha the result is NaN, as it is where the mask's −inf is multiplied by "
+            "alpha afterwards: it becomes +∞, the hidden keys win every maximum, and ∞ − ∞ is NaN.",
             "Scale first, then mask.",
             **formula("mask before alpha"),
         ),
@@ -229,8 +228,7 @@ def common(formula: FaultyFormula) -> dict[str, Mistake]:
             **formula("lse mixes bases in m"),
         ),
         "K and V of the first head": Mistake(
-            "Every head sees the keys and values of the first one: where K and V are addressed, heads are "
-            "not told apart.",
+            "Every head sees the keys and values of the first one.",
             "Each pointer moves by its own batch and head strides before a tile's rows are added.",
             **formula("first head"),
         ),

@@ -24,14 +24,14 @@ def common(formula: FaultyFormula, keys: bool) -> dict[str, Mistake]:
     return {
         "alpha is missing from S": Mistake(
             "P is not the forward pass's: the scores were rebuilt as Q Kᵀ, without alpha."
-            + either("", " P enters dK and dV alike."),
+            + either("", " P enters both dK and dV."),
             "The scores must be what the forward pass had, alpha · q · k, or exp(S − LSE) is not a "
             "probability.",
             **formula("alpha not in s"),
         ),
         "alpha's sign is lost": Mistake(
-            "With a negative alpha the sign is wrong: |alpha|, or 1/√D, is used where alpha belongs, in S, "
-            "in " + either("dQ", "dK") + ", or in both.",
+            "With a negative alpha the sign is wrong, as if |alpha|, or 1/√D, were used where alpha belongs, "
+            "in S, in " + either("dQ", "dK") + ", or in both.",
             "alpha is an argument and may be any number: use it as it is.",
             **formula(*ALPHA_SIGNS, also=(*ALPHA_SIGNS,)),
         ),
@@ -43,8 +43,8 @@ def common(formula: FaultyFormula, keys: bool) -> dict[str, Mistake]:
         ),
         "delta omitted": Mistake(
             either(
-                "delta is missing: you used dS = P ∘ dP, the diagonal part of softmax's Jacobian alone.",
-                "delta is missing from dK: you used dS = P ∘ dP. dV does not need delta.",
+                "delta is missing: dS comes out as P ∘ dP, the diagonal part of softmax's Jacobian alone.",
+                "delta is missing from dK: dS comes out as P ∘ dP. dV does not need delta.",
             ),
             "dS_ij = P_ij (dP_ij − delta_i): what do your two factors contain?",
             **formula("delta omitted"),
@@ -66,7 +66,7 @@ def common(formula: FaultyFormula, keys: bool) -> dict[str, Mistake]:
             **formula("LSE along the keys"),
         ),
         "delta added": Mistake(
-            "delta was added where it must be subtracted: dS = P ∘ (dP + delta)."
+            "delta is added where it must be subtracted: dS comes out as P ∘ (dP + delta)."
             + either("", " dV needs no delta."),
             "Each row of dS must sum to 0. Print the row sums of one tile.",
             **formula("delta added"),
@@ -103,7 +103,7 @@ def common(formula: FaultyFormula, keys: bool) -> dict[str, Mistake]:
             **formula("dP in half"),
         ),
         "LSE forgotten": Mistake(
-            "P was computed as exp(s): LSE is not subtracted, so no row of P sums to 1.",
+            "P comes out as exp(s): LSE is not subtracted, so no row of P sums to 1.",
             "P = exp(S − LSE): the forward pass saved LSE for this.",
             **formula("LSE forgotten"),
         ),
@@ -114,12 +114,12 @@ def common(formula: FaultyFormula, keys: bool) -> dict[str, Mistake]:
             **formula("softmax of the tile"),
         ),
         "LSE added": Mistake(
-            "P was computed as exp(S + LSE): LSE was added where it must be subtracted.",
+            "P comes out as exp(S + LSE): LSE is added where it must be subtracted.",
             "P = exp(S − LSE): exp(LSE) is what the forward pass divided by.",
             **formula("LSE added"),
         ),
         "log2 e is missing": Mistake(
-            "P was computed as 2^(s − LSE), where e^(s − LSE) belongs: the factor log2 e is missing, and "
+            "P comes out as 2^(s − LSE), where e^(s − LSE) belongs: the factor log2 e is missing, and "
             "every exponent is too small by the factor ln 2.",
             "e^x is 2^(x log2 e): which of the two do you compute, and is log2 e in both S and LSE?",
             **formula("exp2 of natural numbers"),
@@ -168,7 +168,7 @@ def common(formula: FaultyFormula, keys: bool) -> dict[str, Mistake]:
             **formula("delta of the first rows"),
         ),
         "delta of the first head": Mistake(
-            "Every head takes delta of the first one: its address does not tell heads apart.",
+            "Every head takes delta of the first one, as if its address did not tell heads apart.",
             "delta is [B, H, S_q]: its pointer moves by S_q from head to head.",
             **formula("delta of the first head"),
         ),

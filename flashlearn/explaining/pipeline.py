@@ -241,6 +241,14 @@ REFINEMENTS = (
         reruns=False,
     ),
     Stage(
+        "unused strides",
+        "Where nothing is known, or only where to look: views alone fail, and a kernel has parameters that "
+        "none of its lines uses.",
+        stages.unused_strides,
+        Role.REFINEMENT,
+        reruns=False,
+    ),
+    Stage(
         "line of a named mistake",
         "A name that has no line gets that of the first natural edit with which every failing case passes.",
         with_line,

@@ -31,6 +31,7 @@ from flashlearn.explaining.formula_stages import with_edit_of_the_rest
 from flashlearn.explaining.matching import comparable, has_wrong_numbers
 from flashlearn.explaining.nan_origins import differ, first_in_formula, nan_origin
 from flashlearn.explaining.stage import Search, attempted
+from flashlearn.explaining.unused_strides import find_unused_strides
 from flashlearn.outcome import Finding, Outcome, OutputCheck, Status
 
 MOSTLY = 0.75
@@ -266,6 +267,13 @@ def _misplaced(finding: Finding | None) -> Sequence[str]:
     kinds = [f.kind for f in (finding, *finding.parts)] if finding is not None else []
     misplaced = {kind.misplaced for kind in kinds}
     return next((accesses for which, accesses in ACCESSES.items() if which in misplaced), ())
+
+
+def unused_strides(search: Search) -> Finding | None:
+    """Parameters that no line uses, in place of what only says where to look."""
+    if search.finding is not None and not _is_vague(search.finding):
+        return None
+    return find_unused_strides(search.outcomes, search.answer)
 
 
 def own_words(search: Search) -> Finding | None:

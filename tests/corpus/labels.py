@@ -38,6 +38,7 @@ GENERIC_NAMES = (
             "changed input",
             "returned input",
             "stale answer",
+            "unused strides",
             "outputs exchanged",
             # of memory
             "never written",

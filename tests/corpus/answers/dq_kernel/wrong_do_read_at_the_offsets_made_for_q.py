@@ -1,7 +1,7 @@
 # label: wrong
 # title: do read at the offsets made for q
 # says: dO is read at offsets made of q's strides. It has strides of its own, which no line uses.
-# names: unused strides; one edit
+# names: first divergence; unused strides
 # base: _course_solution
 
 # --- replace

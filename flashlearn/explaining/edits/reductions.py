@@ -54,7 +54,7 @@ REDUCTION_AXIS = edit_kind(
 )
 KEPT_DIMENSION = edit_kind(
     "kept dimension",
-    question="Which shape has the result of this reduction, and which one must it have where it is used?",
+    question="What shape does the result of this reduction have, and which one does its use need?",
     in_gluon=False,
 )
 OVERWRITING_GUARD = edit_kind(

@@ -114,7 +114,7 @@ class TwoEdits(FindingKind):
         if not self.reached:
             start, some = f"{start.removesuffix(',')} alone,", "no failing case passes"
         all_of_them = "both" if self.cases == 2 else "all"
-        together = "With two changes everything is right; they may belong to one mistake."
+        together = "Two changes make everything right; they may be one mistake in two places."
         return Wording(
             f"{together} (1) {start} {some}. "
             f"(2) {second.change().removesuffix(',')} as well, {all_of_them} pass.",

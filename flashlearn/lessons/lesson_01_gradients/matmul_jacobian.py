@@ -38,7 +38,7 @@ MISTAKES = {
         wrong=lambda X, W: W.T,
     ),
     "W where Wᵀ belongs": Mistake(
-        "Your blocks are W. The matrix is the transpose of the Jacobian: its rows belong to inputs and its "
+        "Your blocks are W. Your matrix is the transpose of the Jacobian: its rows belong to inputs and its "
         "columns to outputs.",
         "Row k holds the derivatives of output k. One row of Y has N outputs: how many rows has a block?",
         wrong=lambda X, W: sp.kronecker_product(sp.eye(X.rows), W),

@@ -97,9 +97,9 @@ MISTAKES = {
         **formula("per warp"),
     ),
     "accumulator of the inputs' size": Mistake(
-        "Your accumulator's numbers are as large as the inputs'. They are fp32 whatever the inputs are: "
-        "four bytes, one register, for each.",
-        "BLOCK_M · BLOCK_N over 32 · warps threads, and nothing about size.",
+        "Your accumulator's numbers take as many bytes as the inputs'. They are fp32 whatever the inputs "
+        "are, so each takes four bytes: one register.",
+        "BLOCK_M · BLOCK_N, divided by 32 · warps threads: the inputs' size does not enter.",
         **formula("accumulator of the inputs' size"),
     ),
     "accumulator rounded down": Mistake(
@@ -162,7 +162,7 @@ MISTAKES = {
         **formula("registers as given"),
     ),
     "registers rounded down": Mistake(
-        "Where your numbers are wrong, the registers per thread count as the multiple of 8 below them. They "
+        "Where your numbers are wrong, the registers per thread are rounded down to a multiple of 8. They "
         "are rounded up: 97 per thread take up as much of the register file as 104.",
         "Round up first, then multiply by the threads of a block.",
         **formula("registers rounded down"),

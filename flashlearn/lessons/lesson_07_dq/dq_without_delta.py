@@ -69,7 +69,7 @@ MISTAKES = {
         **formula("keys not weighted"),
     ),
     "values in place of keys": Mistake(
-        "delta was multiplied by Σ P V. The second sum, like the first, is over the keys.",
+        "delta is multiplied by Σ P V. The second sum, like the first, is one of keys: Σ P K.",
         "Σ_j P_ij (dP_ij − delta_i) K_j: by which tile is P multiplied?",
         **formula("values averaged"),
     ),

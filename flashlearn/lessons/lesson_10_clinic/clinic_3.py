@@ -74,7 +74,7 @@ MISTAKES = {
         "clinic_3",
         "Each program has a quarter of the queries, rounded down, which is not a whole number of tiles: its "
         "last tile reaches into the next quarter, and the queries there count more than once; the queries "
-        "that are left where S_q is no multiple of 4 may not count at all.",
+        "that are left where S_q is not a multiple of 4 may not count at all.",
         "What is shared out, queries or tiles? And where does a program's last tile end?",
         (SCAN, "for start in range(part * (S_q // PARTS), (part + 1) * (S_q // PARTS), BLOCK):"),
     ),

@@ -16,7 +16,7 @@ P_4 = "p = tl.where((columns < S_k)[None, :], tl.exp(s - lse_i[:, None]), 0.0)"
 
 MISTAKES = {
     "padded queries repeat the last one": Mistake(
-        "The patient's mistake is still there: where S_q is no multiple of 16, numbers are wrong.",
+        "The patient's mistake is still there: where S_q is not a multiple of 16, numbers are wrong.",
         "Dump P of the last tile of queries, and look at the rows that no query belongs to.",
         launcher=sick("clinic_4"),
     ),

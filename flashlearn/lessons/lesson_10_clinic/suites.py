@@ -171,7 +171,7 @@ GAPS = (
 
 CONDEMNED = Mistake(
     "A right kernel is rejected: a trial asks for more digits than it gives.",
-    "Tone the values of such a trial down: a trial is fair if every careful kernel passes it.",
+    "Make the values of such a trial smaller: a trial is fair if every careful kernel passes it.",
 )
 NAMES = {
     **{gap.name: Mistake(gap.sentence, gap.next_step) for gap in GAPS},

@@ -108,7 +108,7 @@ MISTAKES = {
         **formula("last step only"),
     ),
     "the last step is left out": Mistake(
-        "Where K is no multiple of the step, what follows the last whole step is missing.",
+        "Where K is not a multiple of the step, what follows the last whole step is missing.",
         "How many steps does K take? TMA fills the rest of the last one with zeros.",
         **formula("last step missing"),
     ),

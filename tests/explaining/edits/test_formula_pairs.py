@@ -59,8 +59,8 @@ def softmax_jacobian(p):
 def test_two_edits_of_which_one_alone_repairs_nothing_may_be_one_mistake():
     edit = OneEdit("sign", line=3, old="a + b", new="a - b", cases=2)
     kind = TwoEdits(0, 2, (Finding(edit), Finding(edit)))
-    assert "they may belong to one mistake" in kind.wording().sentence
-    assert "they may belong to one mistake" in replace(kind, reached=1).wording().sentence
+    assert "they may be one mistake in two places" in kind.wording().sentence
+    assert "they may be one mistake in two places" in replace(kind, reached=1).wording().sentence
 
 
 def test_an_edit_that_only_stops_a_crash_is_not_said_to_make_an_output_right():

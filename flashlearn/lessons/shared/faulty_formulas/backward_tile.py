@@ -27,6 +27,7 @@ TILED = frozenset(
         "alpha in every step",
         "last tile alone",
         "ends one block early",
+        "ends at the last key",
         "ends at the top-left diagonal",
         "whole blocks only",
         "ends at S_q",

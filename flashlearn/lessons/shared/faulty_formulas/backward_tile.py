@@ -56,6 +56,8 @@ TILED = frozenset(
         "dO stays",
         "no guard",
         "softmax of the tile",
+        "delta after P",  # of hidden pairs, too, where a tile with them is visited
+        "P forgotten in dS",
     }
 )
 """Faults whose result depends on the shape of the tiles."""

@@ -240,13 +240,11 @@ def two_explanations(
                 continue
             if not one.numbers or not other.numbers:  # NaN alone is no mistake's own
                 continue
-            by_output = (
-                any(
-                    {q for q in questions if q[1] == o} <= one.explained
-                    and {q for q in questions if q[1] != o} <= other.explained
-                    for o in outputs
-                )
-                and len(outputs) > 1
+            by_output = len(outputs) > 1 and any(
+                {q for q in questions if q[1] == o} <= a.explained
+                and {q for q in questions if q[1] != o} <= b.explained
+                for a, b in ((one, other), (other, one))
+                for o in outputs
             )
             least = min(_cases_of(one, other), _cases_of(other, one))
             if by_output or least >= 2:

@@ -8,6 +8,7 @@ added terms add up (A + B − R), and mistakes in different places stay where th
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -24,6 +25,9 @@ is a number for one of the two alone counts four times: rounding does not make i
 
 FEWEST_CHANGED = 6
 """So many where the wrong cases have few numbers; else a sixth of these, up to MIN_CHANGED."""
+
+UNKNOWN = Counter({"": MIN_CHANGED})
+"""What cannot be compared changes enough."""
 
 FORMULA_COST, NUMBERS_PER_UNIT, TRIAL_FACTOR = 8.0, 1024.0, 10.0
 """What a formula costs whatever its size, and the numbers that cost one unit more. A pair that fits in one
@@ -115,41 +119,53 @@ def _remoteness(predictions: Predictions, probe: Outcome, candidate: Candidate) 
 def both_needed(predictions: Predictions, pair: Candidate, failing: Sequence[Outcome]) -> bool:
     """True if neither mistake alone gives what the two give: each changes enough finite numbers."""
     tile = _tile(pair.compute)
-    numbers = sum(
-        c.expected.numel() for o in failing for c in o.outputs if isinstance(c.expected, torch.Tensor)
-    )
-    enough = min(MIN_CHANGED, max(FEWEST_CHANGED, numbers // 6))
+    numbers = sum((_numbers(outcome) for outcome in failing), Counter())
     for part in pair.parts:
         at_tile = [f for f in predictions.at_tiles(part.compute) if _tile(f) in (None, tile)]
         alone = Candidate(part.names, at_tile[0] if at_tile else part.compute)
-        if sum(_changed(predictions, pair, alone, outcome) for outcome in failing) < enough:
+        changed = sum((_changed(predictions, pair, alone, outcome) for outcome in failing), Counter())
+        whole = changed.total() >= _enough(numbers.total())
+        if not whole and not any(count >= _enough(numbers[name]) for name, count in changed.items()):
             return False
     return True
+
+
+def _enough(numbers: int) -> int:
+    """How many of so many numbers a mistake must change: an output may have few of them."""
+    return min(MIN_CHANGED, max(FEWEST_CHANGED, numbers // 6))
+
+
+def _numbers(outcome: Outcome) -> Counter[str]:
+    return Counter(
+        {c.name: c.expected.numel() for c in outcome.outputs if isinstance(c.expected, torch.Tensor)}
+    )
 
 
 def _tile(formula: Callable) -> tuple[int, int] | None:
     return getattr(formula, "keywords", {}).get("tile")
 
 
-def _changed(predictions: Predictions, pair: Candidate, alone: Candidate, outcome: Outcome) -> int:
-    """How many numbers of the outcome's case differ clearly, or are none for the pair alone.
+def _changed(predictions: Predictions, pair: Candidate, alone: Candidate, outcome: Outcome) -> Counter[str]:
+    """How many numbers of the case's outputs differ clearly, or are none for the pair alone.
 
     Of the pair's roundings the one that fits counts, and of the single mistake's that which comes nearest.
     """
     both = list(predictions.of(pair, outcome))
     two = next((p for p in both if all(map(fit, p, outcome.outputs))), next(iter(both), None))
+    if two is None:
+        return UNKNOWN
     counts = (_differing(two, one, outcome) for one in predictions.of(alone, outcome))
-    return min(counts, default=MIN_CHANGED) if two is not None else MIN_CHANGED
+    return min(counts, key=Counter.total, default=UNKNOWN)
 
 
-def _differing(two: Outputs, one: Outputs, outcome: Outcome) -> int:
+def _differing(two: Outputs, one: Outputs, outcome: Outcome) -> Counter[str]:
     if [x.shape for x in two] != [x.shape for x in one]:
-        return MIN_CHANGED
-    count = 0
+        return UNKNOWN
+    count: Counter[str] = Counter()
     for a, b, check in zip(two, one, outcome.outputs, strict=True):
         gap = (a.double() - b.double()).abs()
-        count += int((torch.isfinite(gap) & (gap > 4 * check.allowed)).sum())
-        count += NAN_WEIGHT * int((torch.isfinite(b) != torch.isfinite(a)).sum())
+        count[check.name] += int((torch.isfinite(gap) & (gap > 4 * check.allowed)).sum())
+        count[check.name] += NAN_WEIGHT * int((torch.isfinite(b) != torch.isfinite(a)).sum())
     return count
 
 

@@ -198,7 +198,8 @@ class Predictions:
         """Tiles that the learner's launches may work with: pairs of their power-of-two constants."""
         if self._tiles is None:
             sides = self._sides()
-            self._tiles = [(a, b) for a in sides for b in sides] or list(self._unobserved())
+            pairs = [(a, b) for a in sides for b in sides]
+            self._tiles = self._of_each_kernel() or pairs or list(self._unobserved())
         return self._tiles
 
     def _unobserved(self) -> tuple[Tile, ...]:
@@ -207,18 +208,39 @@ class Predictions:
 
     def _sides(self) -> list[Side]:
         """Block sizes that are the same in every launch; if there are none of these, those of each case."""
-        seen: dict[str, dict[str, set[int]]] = {}
-        for outcome in self.outcomes:
-            for launch in outcome.launches:
-                for name, value in launch.constexprs.items():
-                    if type(value) is int and value > 0 and not value & (value - 1):
-                        seen.setdefault(name, {}).setdefault(outcome.case.name, set()).add(value)
-        seen = {name: cases for name, cases in seen.items() if _is_block(_sizes(cases))}
-        blocks = {name: cases for name, cases in seen.items() if not WIDTH.search(name)} or seen
+        blocks = self._blocks()
         fixed = [size for cases in blocks.values() for size in _sizes(cases) if len(_sizes(cases)) == 1]
         return list(dict.fromkeys(fixed or (side for cases in blocks.values() for side in _by_case(cases))))[
             :3
         ]
+
+    def _of_each_kernel(self) -> list[tuple[Side, Side]]:
+        """Where kernels give other sizes to one constant, and no size is the same throughout: each one's own.
+
+        Nothing is known (and the list empty) where a kernel is launched with several sizes in one case.
+        """
+        if all(len(sizes) == 1 for cases in self._blocks().values() for sizes in cases.values()):
+            return []
+        tiles: list[tuple[Side, Side]] = []
+        for kernel in dict.fromkeys(launch.name for o in self.outcomes for launch in o.launches):
+            own = self._blocks(kernel)
+            if any(len(sizes) > 1 for cases in own.values() for sizes in cases.values()):
+                return []
+            if len(own) > 1 and any(len(_sizes(cases)) > 1 for cases in own.values()):
+                sides = [side for cases in own.values() for side in _by_case(cases)][:2]
+                tiles += [(a, b) for a in sides for b in sides]
+        return list(dict.fromkeys(tiles))
+
+    def _blocks(self, kernel: str = "") -> dict[str, dict[str, set[int]]]:
+        """Constants that may be sides of tiles, of all kernels or of one: their sizes in each case."""
+        seen: dict[str, dict[str, set[int]]] = {}
+        for outcome in self.outcomes:
+            for launch in (x for x in outcome.launches if not kernel or x.name == kernel):
+                for name, value in launch.constexprs.items():
+                    if type(value) is int and value > 0 and not value & (value - 1):
+                        seen.setdefault(name, {}).setdefault(outcome.case.name, set()).add(value)
+        seen = {name: cases for name, cases in seen.items() if _is_block(_sizes(cases))}
+        return {name: cases for name, cases in seen.items() if not WIDTH.search(name)} or seen
 
     def _evaluate(self, candidate: Candidate, outcome: Outcome, dtype: torch.dtype | None) -> Outputs | None:
         inputs = self.inputs(outcome)

@@ -200,6 +200,20 @@ def test_a_block_that_differs_from_case_to_case_is_taken_as_it_is_in_each():
     assert Predictions(EXERCISE, [outcome("short", 32), outcome("long", 32)]).tiles() == [(32, 32)]
 
 
+def test_blocks_that_two_kernels_call_alike_are_each_kernel_s_own():
+    def outcome(case: str, keys: tuple[int, int], queries: tuple[int, int]) -> SimpleNamespace:
+        sizes = {"of_keys": keys, "of_queries": queries}
+        launches = [
+            SimpleNamespace(name=name, constexprs={"BLOCK_Q": q, "BLOCK_K": k})
+            for name, (q, k) in sizes.items()
+        ]
+        return SimpleNamespace(case=SimpleNamespace(name=case), launches=launches)
+
+    outcomes = [outcome("fp32", (32, 32), (32, 32)), outcome("fp16", (128, 64), (64, 64))]
+    known = {(sizes_in(t, "fp32"), sizes_in(t, "fp16")) for t in Predictions(EXERCISE, outcomes).tiles()}
+    assert {((32, 32), (128, 64)), ((32, 32), (64, 64))} <= known
+
+
 def test_the_search_for_pairs_ends_by_work_done_and_not_by_the_clock():
     exercise = EXERCISE
     outcomes = run(exercise, lambda x: scores(x, frozenset({"rows not added", "tall like all"})))

@@ -25,6 +25,7 @@ from flashlearn.explaining.mistake_pairs import _nearest_first, _places
 from flashlearn.explaining.predictions import Candidate, Predictions
 from flashlearn.judging.cases import run
 from flashlearn.lessons import find
+from flashlearn.lessons.lesson_15_variants.sink_formulas import FIRST_SUM
 from flashlearn.outcome import Finding, Outcome, OutputCheck, Status
 from tests.corpus.entries import find_entries
 from tests.corpus.functions import function_from_text
@@ -176,7 +177,7 @@ def test_an_output_that_is_right_in_the_smallest_cases_is_asked_about_where_it_i
 
 def test_of_mistakes_that_explain_the_same_the_one_that_claims_nothing_more_is_one_of_two():
     def questions(*outputs):
-        return {(case, output) for case in ("small", "large") for output in outputs}
+        return {("small", output) for output in outputs}
 
     def explanation(name, explained, denied, claims=frozenset()):
         found = Explanation(Candidate((name,), torch.sin), explained, denied, numbers=20)
@@ -200,6 +201,20 @@ def times(factors):
         case = Case(f"case {number}", sizes={"N": 20}, seed=number)
         made.append(Outcome(case, Status.WRONG, outputs=(check,)))
     return replace(find("online_logsumexp"), inputs=lambda case, generator: {"x": right}), made
+
+
+def test_a_mistake_that_shows_in_the_few_numbers_of_one_output_is_one_of_two():
+    exercise = find("sinks")
+    formula = exercise.explained.mistakes["dlogits has the wrong sign"].wrong
+    faults = formula.keywords["faults"] | {FIRST_SUM}
+    wrong = functools.partial(formula.func, **{**formula.keywords, "faults": faults})
+
+    def answer(*values):
+        return wrong(**dict(zip(exercise.parameters(), values, strict=True)))
+
+    finding = diagnose(exercise, run(exercise, answer), answer)
+    names = {"the first sum is not relative to the maximum", "dlogits has the wrong sign"}
+    assert set(finding.names) == names
 
 
 def test_a_factor_that_some_cases_show_is_told_with_their_number():

@@ -72,6 +72,12 @@ MISTAKES = {
         "line?",
         **formula("l not rescaled"),
     ),
+    "the new sum is rescaled too": Mistake(
+        "The factor exp(m_old − m_new) also scales the sum of the new block, which is already relative to "
+        "the new maximum. In the first block it is 0, and its sum is lost.",
+        "Which of the two summands was computed relative to the old maximum? Only that one is scaled.",
+        **formula("new sum rescaled too"),
+    ),
     "maximum not subtracted": Mistake(
         "Scores far from 0 give an infinite result, as they do if no maximum is subtracted, or not the "
         "row's own: exp(89) is infinite in fp32, and a row far below zero sums to 0, whose logarithm is "

@@ -30,6 +30,13 @@ MISTAKES = {  # a causal mask hides padded keys, and its loop ends elsewhere
         "The loop must end with the last key that the block's last query sees: its number plus S_k − S_q.",
         **formula("ends one block early"),
     ),
+    "loop ends at the last key itself": Mistake(
+        "A tile is left out that begins with the last key that the block's queries see, as if the loop "
+        "ended at this key itself, and not after it.",
+        "`range` leaves out its end. If the last key that is seen has the number 64, which tiles of 32 keys "
+        "does your loop visit?",
+        **formula("ends at the last key"),
+    ),
     "loop end without S_k − S_q": Mistake(
         "Tiles of keys beyond the program's own block of queries are left out, as if the diagonal began in "
         "the top-left corner. With more keys than queries, these queries see some of them.",

@@ -90,6 +90,13 @@ MISTAKES = {
         "through?",
         **formula("whole blocks only"),
     ),
+    "padded keys get a probability": Mistake(
+        "Where all scores are far below 0, dQ is NaN, as it would be if padded keys took part: with the "
+        "score 0, P = exp(0 − LSE) is infinite where LSE is below −88, and ∞ · 0 is NaN.",
+        "Which scores of a row can be far above its LSE, and what makes their P 0? A product with 0 comes "
+        "too late.",
+        **formula("padded keys"),
+    ),
     "alpha is missing from dQ": Mistake(
         "dQ lacks the factor alpha: S = alpha Q Kᵀ, so the derivative by Q carries alpha once more.",
         "The difference of the two parts carries alpha once. Where does it come in?",

@@ -11,6 +11,7 @@ the exercise.
 from __future__ import annotations
 
 import torch
+import torch.nn.functional as F
 import triton
 import triton.language as tl
 from torch import Tensor
@@ -104,9 +105,19 @@ def dq_in_torch_by_parts(q: Tensor, k: Tensor, v: Tensor, do: Tensor, lse: Tenso
     return torch.cat([dq_in_torch(*tensors, alpha) for tensors in given])
 
 
-@tiled(
-    frozenset({"delta so far", "delta of the tile", "last tile only", "whole blocks only", "sums in half"})
+TILED = frozenset(
+    {
+        "delta so far",
+        "delta of the tile",
+        "last tile only",
+        "whole blocks only",
+        "sums in half",
+        "padded keys",
+    }
 )
+
+
+@tiled(TILED)
 def in_one_scan(
     q: Tensor, k: Tensor, v: Tensor, do: Tensor, lse: Tensor, alpha: float,
     faults: Faults = NONE, tile: Tile = (32, 32),
@@ -117,6 +128,8 @@ def in_one_scan(
     delta, S_k = torch.zeros_like(q_[..., :1]), k.shape[-2]
     for start in range(0, S_k // tile[1] * tile[1] if "whole blocks only" in faults else S_k, tile[1]):
         k_, v_ = (_wide(t[..., start : start + tile[1], :]) for t in (k, v))
+        if "padded keys" in faults:
+            k_, v_ = (F.pad(t, (0, 0, 0, tile[1] - t.shape[-2])) for t in (k_, v_))
         p = torch.exp(alpha * q_ @ k_.mT - lse_)
         p_dp = p * (do_ @ v_.mT)
         if "last tile only" in faults:

@@ -57,6 +57,13 @@ MISTAKES = {
         "The backward pass chooses two launchers. Look at the one for dK and dV.",
         **formula("no mask in dkv", also=(("no mask in dkv", "guarded"),)),
     ),
+    "LSE of all keys on the way back": Mistake(
+        "Where causal is True, the backward pass works with the LSE of all keys, as if it were computed "
+        "anew, without the mask.",
+        "P = exp(S − LSE) needs the LSE of the keys that are seen. Which LSE does the backward pass get, and "
+        "is it the one that the forward pass returned?",
+        **formula("LSE of all keys"),
+    ),
     "alpha is forgotten on the way back": Mistake(
         "The gradients are computed with alpha = 1/√D, though the forward pass was given another.",
         "Which alpha does the backward pass use, and is it the one that forward used for this call?",

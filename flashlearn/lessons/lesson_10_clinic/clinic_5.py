@@ -58,6 +58,13 @@ MISTAKES = {
             "        l_i = l_i * rescale + tl.sum(tl.where(own, p, 0.0), axis=1)\n",
         ),
     ),
+    "l is not rescaled": wrong_cure(
+        "clinic_5",
+        "l keeps the exponentials of the old maximum when a later tile raises it: the numerator of O is "
+        "rescaled, and l is not.",
+        "Both are sums of the same exponentials. Which of the two lines still has the factor?",
+        (SUM_L, f"{MASK_P}        l_i = l_i + tl.sum(p, axis=1)\n"),
+    ),
     "m starts at 0": wrong_cure(
         "clinic_5",
         "The rows whose scores all lie far below 0 are wrong: the running maximum starts at 0 and cannot "

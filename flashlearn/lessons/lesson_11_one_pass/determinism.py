@@ -39,7 +39,13 @@ def parts_mistakes(formula: FaultyFormula) -> dict[str, Mistake]:
         "the last part is not added": Mistake(
             "The sum leaves out the share of the last block of keys.",
             "How many blocks of keys are there, and is the last, incomplete one among them?",
-            **formula("last share missing"),
+            **formula("last share missing", also=("last share reached missing",)),
+        ),
+        "the sum ends with the first query": Mistake(
+            "The sum ends with the last block of keys that a block's first query sees: later queries of the "
+            "block see more, and lack these shares.",
+            "Which query of the block sees most keys? How many blocks of keys does it reach?",
+            **formula("shares of the first query"),
         ),
         "only the first part is added": Mistake(
             "dQ is made of the first block of keys alone, once or in every step: the other parts are "

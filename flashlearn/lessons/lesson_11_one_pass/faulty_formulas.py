@@ -39,10 +39,18 @@ CAUSAL_FAULTS = {
     "start rounded up",
     "starts at the top-left diagonal",
     "ends one block early",
+    "ends at the last key",
     "ends at the top-left diagonal",
 }
 """Faults of the lines under `if IS_CAUSAL`: without a mask they are not made."""
-SHARE_FAULTS = {"last share missing", "first share alone", "first share repeated", "last share alone"}
+SHARE_FAULTS = {
+    "last share missing",
+    "last share reached missing",
+    "first share alone",
+    "first share repeated",
+    "last share alone",
+    "shares of the first query",
+}
 
 
 @tiled(TILED | SHARE_FAULTS)
@@ -99,6 +107,8 @@ class _Shared:
 
     def __init__(self, x: Scan, owner: str, tile: Tile):
         self.faults = x.faults
+        self.reach = x.offset if x.causal else x.k.shape[2]
+        self.tile = tile
         self.outputs = (0,) if owner == "keys" else (1, 2)
         length, side = (x.k.shape[2], tile[1]) if owner == "keys" else (x.q.shape[2], tile[0])
         self.last = (length - 1) // side * side
@@ -111,10 +121,21 @@ class _Shared:
             place.copy_(share)
         elif "first share repeated" in self.faults:
             place += first
-        elif not ("last share missing" in self.faults and own == self.last) and not (
-            "first share alone" in self.faults and own > 0
-        ):
+        elif not self._left_out(own, start):
             place += share
+
+    def _left_out(self, own: int, start: int) -> bool:
+        """Whether the sum of this tile's shares is one that leaves out that of block `own`."""
+        seen = start + self.tile[0] - 1 + self.reach
+        return (
+            (
+                "last share reached missing" in self.faults
+                and own == min(self.last, seen // self.tile[1] * self.tile[1])
+            )
+            or ("last share missing" in self.faults and own == self.last)
+            or ("first share alone" in self.faults and own > 0)
+            or ("shares of the first query" in self.faults and own > start + self.reach)
+        )
 
     def gather(self, sums: tuple[Tensor, ...]) -> None:
         """All heads' sums in the place of the first head's."""

@@ -307,6 +307,13 @@ def key_loop_mistakes(formula: FaultyFormula) -> dict[str, Mistake]:
             "Causal, the loop has to reach the last key that the block's last query sees.",
             **formula("ends one block early"),
         ),
+        "loop ends at the last key itself": Mistake(
+            "A tile is left out that begins with the last key that the block's queries see, as if the loop "
+            "ended at this key itself, and not after it.",
+            "`range` leaves out its end. If the last key that is seen has the number 64, which tiles of 32 "
+            "keys does your loop visit?",
+            **formula("ends at the last key"),
+        ),
         "loop end without S_k − S_q": Mistake(
             "Tiles of keys beyond the program's own block of queries are left out, as if the diagonal "
             "began in the top-left corner. With more keys than queries, these queries see some of them.",

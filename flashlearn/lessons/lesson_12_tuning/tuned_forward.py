@@ -97,6 +97,7 @@ FROM_EARLIER_LESSONS = (
     "acc not rescaled",
     "the new product is rescaled too",
     "l not rescaled",
+    "the new sum is rescaled too",
     "acc rescaled twice",
     "the maximum is not subtracted",
     "not divided by l",
@@ -112,6 +113,7 @@ FROM_EARLIER_LESSONS = (
     "one key too many",
     "top-left alignment",
     "loop end without S_k − S_q",
+    "loop ends at the last key itself",
     "rows that see nothing are NaN",
     "a finite number for −inf",
 )

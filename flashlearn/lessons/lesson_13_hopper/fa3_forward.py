@@ -50,6 +50,12 @@ MISTAKES = {
     ),
     "acc not rescaled": SHARED["acc not rescaled"],
     "the new product is rescaled too": SHARED["the new product is rescaled too"],
+    "the last product meets an old sum": Mistake(
+        "Where the last block raises a row's maximum, the sum of O keeps the older one when the last P V is "
+        "added: in this step it is not rescaled.",
+        "After the loop one product is left. Which maximum was its P taken with, and which one the sum?",
+        **formula("acc not rescaled in the last step"),
+    ),
     "the ragged end is not masked": Mistake(
         "Keys from S_k on take part. The copy engine fills them with zeros, and 0 is a score like any other.",
         "Without a causal mask, which key is the last that a query sees?",
@@ -181,6 +187,7 @@ FROM_LESSON_06 = (
     "alpha forgotten",
     "alpha's sign is lost",
     "l not rescaled",
+    "the new sum is rescaled too",
     "acc rescaled twice",
     "not divided by l",
     "LSE without m",

@@ -108,6 +108,8 @@ def backward(saved: SavedState, do: Tensor, faults: Faults) -> tuple[Tensor, Ten
         alpha = 1 / math.sqrt(q.shape[-1])
     if "no alpha backward" in faults:
         alpha = 1.0
+    if "LSE of all keys" in faults:
+        lse = (alpha * (q.to(lse.dtype) @ k.to(lse.dtype).mT)).logsumexp(-1)
     if "o halved" in faults:
         o = o / 2
     if "no delta" in faults:

@@ -83,6 +83,13 @@ def causal_forward(formula: FaultyFormula) -> dict[str, Mistake]:
             "end belong to?",
             **formula("loop one tile short"),
         ),
+        "loop ends at the last key itself": Mistake(
+            "A tile is left out that begins with the last key that the block's queries see, as if the loop "
+            "ended at this key itself, and not after it.",
+            "`range` leaves out its end. If the last key that is seen has the number 64, which tiles of 32 "
+            "keys does your loop visit?",
+            **formula("ends at the last key", also=(("ends at the last key", "even at S_k"),)),
+        ),
         "loop ends with the first query": Mistake(
             "The tiles of keys end with the last key that the block's first query sees: the queries after it "
             "miss keys where they see one more tile.",

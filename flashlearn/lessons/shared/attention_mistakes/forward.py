@@ -65,6 +65,13 @@ def common(formula: FaultyFormula) -> dict[str, Mistake]:
             "Which of the two summands was computed relative to the old maximum? Only that one is scaled.",
             **formula("product rescaled too"),
         ),
+        "the new sum is rescaled too": Mistake(
+            "The factor exp(m_old − m_new) also scales the sum of the new tile's exponentials, which are "
+            "already relative to the new maximum. In the first tile it is 0, and the sum is lost.",
+            "Which of the two summands of l was computed relative to the old maximum? Only that one is "
+            "scaled.",
+            **formula("new sum rescaled too", also=(("new sum rescaled too", "sum guarded"),)),
+        ),
         "l not rescaled": Mistake(
             "The sum l keeps the old maximum's exponentials when a later tile raises it: it is not "
             "rescaled, or not by the right factor.",

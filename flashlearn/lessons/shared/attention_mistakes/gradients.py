@@ -14,7 +14,7 @@ ALPHA_SIGNS = ("alpha without its sign in s", "alpha without its sign at the end
 def common(formula: FaultyFormula, keys: bool) -> dict[str, Mistake]:
     """The mistakes of a kernel that owns queries, or with `keys` of one that owns keys."""
     either = for_dkv if keys else for_dq
-    dp, used = either("dP", "dK's dP"), either("You used", "dK was made from")
+    dp, ds = either("dP", "dK's dP"), either("dS", "dK's dS")
     along = (
         "{0} lies along the keys: entry n of {0} was subtracted from the numbers of key n, but it belongs "
         "to query n. "
@@ -50,8 +50,8 @@ def common(formula: FaultyFormula, keys: bool) -> dict[str, Mistake]:
             **formula("delta omitted"),
         ),
         "delta subtracted after P": Mistake(
-            f"{used} dS = P ∘ dP − delta: P multiplies dP alone, and delta is subtracted at full weight "
-            "from every key.",
+            f"{ds} comes out as P ∘ dP − delta: P multiplies dP alone, and delta is subtracted at full "
+            "weight from every key.",
             "P multiplies the difference of dP and delta: mind the parentheses.",
             **formula("delta after P"),
         ),
@@ -78,7 +78,7 @@ def common(formula: FaultyFormula, keys: bool) -> dict[str, Mistake]:
             **formula("delta is the sum of dP"),
         ),
         "P in front forgotten": Mistake(
-            f"{used} dS = dP − delta, without the factor P.",
+            f"{ds} comes out as dP − delta, without the factor P.",
             "dS_ij = P_ij (dP_ij − delta_i): a key that gets no weight gets no gradient.",
             **formula("P forgotten in dS"),
         ),

@@ -27,6 +27,7 @@ TILED = frozenset(
         "alpha in every step",
         "last tile alone",
         "ends one block early",
+        "ends at the last key",
         "ends at the top-left diagonal",
         "whole blocks only",
         "ends at S_q",
@@ -55,6 +56,8 @@ TILED = frozenset(
         "dO stays",
         "no guard",
         "softmax of the tile",
+        "delta after P",  # of hidden pairs, too, where a tile with them is visited
+        "P forgotten in dS",
     }
 )
 """Faults whose result depends on the shape of the tiles."""

@@ -47,6 +47,9 @@ TILED = frozenset(
         "K stays",
         "acc rescaled twice",
         "product rescaled too",
+        "new sum rescaled too",
+        "acc not rescaled in the last step",
+        "ends at the last key",
         "divided in every step",
         "finite filler",
         "filler −10³⁰",
@@ -117,7 +120,8 @@ def _bounds(
         end = first + tile[0] - offset
     if "loop end without the offset" in faults:
         end = first + tile[0]
-    return min(S_k, S_q if "ends at S_q" in faults else S_k, end), last_seen
+    end -= "ends at the last key" in faults
+    return min(S_k - ("even at S_k" in faults), S_q if "ends at S_q" in faults else S_k, end), last_seen
 
 
 def _block(q, k, v, alpha, bounds, last_seen, causal, faults, size) -> tuple[Tensor, Tensor]:
@@ -164,12 +168,13 @@ def _block(q, k, v, alpha, bounds, last_seen, causal, faults, size) -> tuple[Ten
         shift = torch.where(m_new == -math.inf, 0.0, m_new) if guarded else m_new
         rescale, p = _exponentials(m - shift, s - shift, faults)
         l_i = l_i * (1.0 if faults & {"l not rescaled", "nothing rescaled"} else rescale)
-        l_i = l_i + p.sum(-1, keepdim=True)
+        l_i = l_i + p.sum(-1, keepdim=True) * (rescale if "new sum rescaled too" in faults else 1.0)
         if "mask after l" in faults:
             p = p * ((columns < keys) & (columns <= last_seen[:, None]))
         if "softmax per tile" in faults:
             p, rescale = p / p.sum(dim=-1, keepdim=True), torch.ones_like(rescale)
-        acc = acc * (1.0 if faults & {"acc not rescaled", "nothing rescaled"} else rescale)
+        kept = "acc not rescaled in the last step" in faults and start + size >= end
+        acc = acc * (1.0 if kept or faults & {"acc not rescaled", "nothing rescaled"} else rescale)
         acc = acc * (rescale if "acc rescaled twice" in faults else 1.0)
         product = p.to(v.dtype).to(wide) @ v_tile
         acc = acc + product * (rescale if "product rescaled too" in faults else 1.0)
@@ -210,6 +215,8 @@ def _masked(alpha: float, raw: Tensor, seen: Tensor, in_keys: Tensor, faults: Fa
 
 def _finished(m: Tensor, l_i: Tensor, acc: Tensor, guarded: bool, faults: Faults) -> tuple[Tensor, Tensor]:
     """O and LSE from the state after the last tile."""
+    if "sum guarded" in faults:
+        l_i = torch.where(l_i == 0, 1.0, l_i)
     divisor = torch.where(l_i == 0, 1.0, l_i) if guarded else l_i
     o = acc / divisor
     if faults & {"not divided", "softmax per tile", "divided in every step"}:

@@ -83,6 +83,8 @@ def scanned_keys(x: Scan, first: int, tile: Tile) -> tuple[int, int]:
         end = min(S_k, first + tile[0] + x.offset + ("one key too many" in x.faults))
     if "top-left" in x.faults:
         end = min(S_k, first + tile[0])
+    if "ends at the last key" in x.faults and x.causal:
+        end = min(S_k, first + tile[0] + x.offset - 1)
     if x.faults & {"offset negated", "no early end"}:
         end = S_k
     if "bound negated" in x.faults:

@@ -38,7 +38,13 @@ TILED = (
             "lanes apart",
         }
         | {"sum so far", "inner so far"}
-        | {"l not rescaled", "first block's maximum", "block's own maximum", "no guard"}
+        | {
+            "l not rescaled",
+            "new sum rescaled too",
+            "first block's maximum",
+            "block's own maximum",
+            "no guard",
+        }
     )
 )
 """The faults whose results depend on the tile."""
@@ -162,7 +168,8 @@ def _scanned(x: Tensor, block: int, faults: Faults) -> tuple[Tensor, Tensor]:
             m_new = m_i
         shift = m_new if "no guard" in faults else torch.where(m_new == -math.inf, 0.0, m_new)
         rescale = torch.ones_like(m_i) if "l not rescaled" in faults else (m_i - shift).exp()
-        l_i = l_i * rescale + (tile - shift.unsqueeze(1)).exp().sum(dim=1)
+        new = (tile - shift.unsqueeze(1)).exp().sum(dim=1)
+        l_i = l_i * rescale + (new * rescale if "new sum rescaled too" in faults else new)
         m_i = m_new
     return m_i, l_i
 

@@ -7,12 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from flashlearn.explaining.findings.stores_under_conditions import condition_of_stores
 from flashlearn.later import torch
 from flashlearn.observation import Launch
 
 GRID = "How many programs does the grid need along this axis?"
 GRID_OR_SHARE = "Does the grid need more programs along this axis, or does each program have more to store?"
 IDLE = "Which elements should these programs write: do they store elsewhere, or not at all?"
+
+ONLY_WHERE = (
+    "The kernel stores {name} only where `{condition}`. Is that so in each program whose elements must be "
+    "written, and what must they be where it is not?"
+)
 
 
 def missing_programs(name: str, writers: torch.Tensor, launches: Sequence[Launch]) -> tuple[str, str]:
@@ -34,7 +40,8 @@ def missing_programs(name: str, writers: torch.Tensor, launches: Sequence[Launch
         verb = "has" if idle == 1 else "have"
         count = grid[0] * grid[1] * grid[2]
         sentence = f"{idle} of the {count} programs of the grid {verb} left nothing in {name}."
-        return sentence, IDLE
+        condition = condition_of_stores(name, launches[0])
+        return sentence, ONLY_WHERE.format(name=name, condition=condition) if condition else IDLE
     for dim in range(writers.ndim):
         where = f"indices of dimension {dim} of {name}" if writers.ndim > 1 else f"indices of {name}"
         short = _too_short(writers.movedim(dim, 0).reshape(writers.shape[dim], -1), grid)

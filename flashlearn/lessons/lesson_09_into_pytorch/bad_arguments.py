@@ -6,6 +6,7 @@ It also looks at what no case shows: whether views are read where they lie, and 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
@@ -17,6 +18,9 @@ from flashlearn.running.evidence import Raised
 from flashlearn.running.run_modes import Observed
 
 SHAPE = (1, 2, 16, 16)
+
+TAKEN, NAMED = "taken", 3
+"""Arguments that are not refused, and how many of them are named."""
 
 LONGEST = 90
 """Characters of another's message that are quoted."""
@@ -87,13 +91,18 @@ def misfits() -> tuple[BadArguments, ...]:
 def review(answer: Answer, earlier: Earlier) -> str:
     """What is wrong with refusals, a sentence for each way in which it is, and with a layout."""
     found: dict[tuple[str, str], str] = {}
+    taken: dict[str, list[BadArguments]] = {}
     for misfit in misfits():
         given = {"q": misfit.q, "k": misfit.k, "v": misfit.v}
         error = answer.run(given, Observed()).raised
         sentence = _answered(misfit, error)
-        way = error.kind if error is not None and error.kind in REFUSALS else "taken"
+        way = error.kind if error is not None and error.kind in REFUSALS else TAKEN
         if sentence and (way, misfit.kind) not in found:
             found[way, misfit.kind] = sentence
+            taken[misfit.kind] = [misfit] if error is None else taken.get(misfit.kind, [])
+        elif error is None and taken.get(misfit.kind):
+            taken[misfit.kind].append(misfit)
+            found[TAKEN, misfit.kind] = _accepted(taken[misfit.kind])
     sentences = [*found.values(), *filter(None, [_layouts(answer)])]
     return " Besides, ".join([*sentences[:1], *(_continued(s) for s in sentences[1:])])
 
@@ -104,13 +113,24 @@ def _continued(sentence: str) -> str:
     return sentence[0].lower() + sentence[1:] if sentence.startswith("Given") else sentence
 
 
+def _accepted(taken: Sequence[BadArguments]) -> str:
+    """What is taken and must not be; of more than `NAMED` the first ones, and how many there are."""
+    named = "; ".join(misfit.description for misfit in taken[:NAMED])
+    more = f"; and {len(taken) - NAMED} more that do not fit" if len(taken) > NAMED else ""
+    each = "each of these: " if len(taken) > 1 else ""
+    return (
+        f"Every case passes, but the launcher accepts {each}{named}{more}. Raise a {taken[0].kind} with what "
+        "was found and what was expected."
+    )
+
+
 def _answered(misfit: BadArguments, error: Raised | None) -> str:
     """A sentence if the arguments are taken, or refused in a way that does not help."""
-    if error is None:
-        return (
-            f"Every case passes, but the launcher accepts {misfit.description}. Raise a "
-            f"{misfit.kind} with what was found and what was expected."
-        )
+    return _accepted([misfit]) if error is None else _refused(misfit, error)
+
+
+def _refused(misfit: BadArguments, error: Raised) -> str:
+    """A sentence if the arguments are refused in a way that does not help."""
     if error.kind == misfit.kind:
         return _unclear(misfit, error.text)
     if error.kind in REFUSALS:

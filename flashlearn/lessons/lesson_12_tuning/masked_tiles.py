@@ -75,7 +75,7 @@ MISTAKES = {
         **_wrong("one more"),
     ),
     "the end is not limited": Mistake(
-        "In your answer the keys end at first + block_q, even where that is beyond S. There are only S keys.",
+        "The keys come out as ending at first + block_q, even where that is beyond S. There are only S keys.",
         "Where do the keys of the last block of queries end, if the block reaches beyond S?",
         **_wrong("end not limited"),
     ),

@@ -123,8 +123,8 @@ VALUES = {
         **formula("no mask in the loop", also=("no causal mask", ("no causal mask", "no guard"))),
     ),
     "mask aligned top-left": Mistake(
-        "In your answer query i sees the keys j ≤ i. In this course the last query sees the last key "
-        "(bottom-right): j ≤ i + S_k − S_q. The two masks agree only for S_q = S_k.",
+        "The mask is aligned top-left: query i sees the keys j ≤ i. In this course the last query sees the "
+        "last key (bottom-right): j ≤ i + S_k − S_q. The two masks agree only for S_q = S_k.",
         "Which key does the last query see if S_k is larger than S_q?",
         **formula("top-left mask in the loop", also=("top-left", "top-left mask")),
     ),

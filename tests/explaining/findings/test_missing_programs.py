@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import torch
 
 from flashlearn.explaining.findings.missing_programs import GRID, GRID_OR_SHARE, IDLE, missing_programs
+from flashlearn.explaining.findings.stores_under_conditions import condition_of_stores
 from flashlearn.observation import Launch
 
 
@@ -45,3 +48,29 @@ def test_nothing_is_said_of_gaps_inside_a_block_or_of_several_launches():
     writers[3] = -1
     assert missing_programs("y", writers, [launch(1)]) == ("", "")
     assert missing_programs("y", writers, [launch(1), launch(1)]) == ("", "")
+
+
+def kernel_of(*lines: str) -> SimpleNamespace:
+    return SimpleNamespace(
+        raw_src=["@triton.jit\n", "def kernel(y_ptr, n, BLOCK):\n", *(f"    {x}\n" for x in lines)]
+    )
+
+
+def conditions(*lines: str) -> str:
+    signature = {"y_ptr": "*fp32", "n": "i32"}
+    return condition_of_stores(
+        "y", Launch(kernel_of(*lines), "kernel", (2, 1, 1), signature, {"BLOCK": 16}, {})
+    )
+
+
+def test_a_condition_of_all_stores_is_asked_about():
+    guarded = ("if end > 0:", "    tl.store(y_ptr + rows, x)")
+    assert conditions(*guarded) == "end > 0"
+    assert conditions("if BLOCK > 8:", "    tl.store(y_ptr + rows, x)") == ""
+    assert conditions(*guarded, "tl.store(y_ptr + rows, 0)") == ""
+    assert conditions(*guarded, "tl.store(rows, 0)") == ""
+    assert conditions("if end > 0:", "    pass", "else:", "    tl.store(y_ptr, x)") == "not end > 0"
+    writers = torch.full((32,), -1)
+    writers[16:] = 1
+    one = Launch(kernel_of(*guarded), "kernel", (2, 1, 1), {"y_ptr": "*fp32"}, {"BLOCK": 16}, {})
+    assert "only where `end > 0`" in missing_programs("y", writers, [one])[1]

@@ -177,6 +177,14 @@ def test_a_launcher_without_checks_is_told_which_misfit_it_takes():
     assert "q in float16 with k and v in float32" in str(report)
 
 
+def test_all_that_a_launcher_takes_and_should_not_is_told_and_much_is_counted():
+    shapes = [one for one in misfits.misfits() if one.kind == misfits.OTHER_ERROR and "of" in one.description]
+    wide = [one for one in shapes if "of D" in one.description]
+    assert "accepts v of D 32 with q and k of D 16. Raise a ValueError" in misfits._accepted(wide[1:])
+    assert "each of these: k and v of D 32 with q of D 16; v of D 32" in misfits._accepted(wide)
+    assert f"; and {len(shapes) - 3} more that do not fit." in misfits._accepted(shapes)
+
+
 @pytest.mark.parametrize(
     "message, lacks",
     [

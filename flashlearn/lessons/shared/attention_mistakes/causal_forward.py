@@ -133,8 +133,8 @@ def causal_forward(formula: FaultyFormula) -> dict[str, Mistake]:
             ),
         ),
         "S_k − S_q with the wrong sign": Mistake(
-            "The diagonal is shifted the wrong way: your queries see j ≤ i + S_q − S_k, where S_k − S_q "
-            "belongs. Only for S_q = S_k does it make no difference.",
+            "The diagonal is shifted the wrong way: query i sees the keys j ≤ i + S_q − S_k, where S_k − "
+            "S_q belongs. Only for S_q = S_k does it make no difference.",
             "The last query sees the last key: for i = S_q − 1 the mask must let j = S_k − 1 through.",
             **formula(
                 "offset negated",

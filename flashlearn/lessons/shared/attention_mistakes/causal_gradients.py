@@ -12,8 +12,8 @@ def causal_only(formula: FaultyFormula, keys: bool) -> dict[str, Mistake]:
     either = for_dkv if keys else for_dq
     return {
         "S_k − S_q with the wrong sign": Mistake(
-            "The diagonal is shifted the wrong way: your queries see j ≤ i + S_q − S_k, where S_k − S_q "
-            "belongs. Only for S_q = S_k does it make no difference.",
+            "The diagonal is shifted the wrong way: query i sees the keys j ≤ i + S_q − S_k, where S_k − "
+            "S_q belongs. Only for S_q = S_k does it make no difference.",
             "The last query sees the last key: for i = S_q − 1 the mask must let j = S_k − 1 through.",
             **formula(
                 "offset negated",
@@ -61,8 +61,8 @@ def causal_only(formula: FaultyFormula, keys: bool) -> dict[str, Mistake]:
             ),
         ),
         "mask aligned top-left": Mistake(
-            "In your answer query i sees the keys j ≤ i. In this course the last query sees the last key "
-            "(bottom-right): j ≤ i + S_k − S_q. The two masks agree only for S_q = S_k.",
+            "The mask is aligned top-left: query i sees the keys j ≤ i. In this course the last query sees "
+            "the last key (bottom-right): j ≤ i + S_k − S_q. The two masks agree only for S_q = S_k.",
             "Does S_k − S_q come into the comparison, and into the loop's bound?",
             **formula(
                 "top-left",

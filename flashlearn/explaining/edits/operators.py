@@ -35,6 +35,10 @@ OPERAND_ORDER = edit_kind(
     "operand order",
     question="Which of the two operands must come first here, and what does the other order compute?",
 )
+OTHER_DIFFERENCE = edit_kind(
+    "other difference",
+    question="Which of these two is added, and which is subtracted?",
+)
 BRACKETS = edit_kind(
     "brackets",
     question="To which terms does each factor apply? Multiply it out, and compare with the formula.",
@@ -87,12 +91,25 @@ def operation_edits(text: SourceText, node: ast.BinOp, known: NameFamilies, kern
     if isinstance(node.op, NOT_COMMUTATIVE):
         swapped = f"{bracketed(node.right, right)} {old} {bracketed(node.left, left)}"
         yield text.edit(OPERAND_ORDER, node, swapped)
+    yield from _other_difference(text, node)
     if isinstance(node.op, ast.FloorDiv):
         if rounds_up(node):
             yield from rounded_down_edits(text, node)
         else:
             yield round_up_edit(text, node, kernel)
         yield text.edit(TILES_TO_ELEMENTS, node, f"({left} {old} {right} * {right})")
+
+
+def _other_difference(text: SourceText, node: ast.BinOp) -> Iterator[Edit]:
+    """A difference of names that is added to something, the other way round: x + b − a for x + a − b."""
+    inner = node.left
+    signs = {type(node.op), type(inner.op)} if isinstance(inner, ast.BinOp) else set()
+    if signs != {ast.Add, ast.Sub} or not all(isinstance(n, ast.Name) for n in (inner.right, node.right)):
+        return
+    first, second = OPERATORS[type(inner.op)][0], OPERATORS[type(node.op)][0]
+    a, b = text.of(inner.right), text.of(node.right)
+    if a != b:
+        yield text.edit(OTHER_DIFFERENCE, node, f"{text.of(inner.left)} {first} {b} {second} {a}")
 
 
 def _joined_exponentials(text: SourceText, node: ast.BinOp) -> Iterator[Edit]:

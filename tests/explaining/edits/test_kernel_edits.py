@@ -202,3 +202,13 @@ def test_a_formula_is_repaired_by_no_number_that_only_happens_to_make_one(text, 
 def test_the_bound_of_another_sum_is_tried():
     text = "def f(P, d, S_k, D):\n    return sp.Sum(P[0, d], (d, 0, S_k - 1))"
     assert ("S_k - 1", "D - 1") in made(text, "other bound")
+
+
+def test_a_difference_of_names_in_a_sum_is_turned_round():
+    assert ("rows + n - k", "rows + k - n") in made(
+        "def f(rows, n, k):\n    return rows + n - k\n", "other difference"
+    )
+    assert ("rows - n + k", "rows - k + n") in made(
+        "def f(rows, n, k):\n    return rows - n + k\n", "other difference"
+    )
+    assert not made("def f(rows, n):\n    return rows + n - 1\n", "other difference")

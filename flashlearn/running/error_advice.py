@@ -62,7 +62,7 @@ ADVICE = (
     (
         r"The size of tensor a .* must match the size of tensor b",
         "The shapes of two tensors in this line do not match, counted from the last dimension{here}.{vector} "
-        "Write down the shape that each of them should have, and find where one of them gets another.",
+        "Write down both shapes: is one of them not what it should be, or does it lack an axis of length 1?",
     ),
     (
         r"ValueError: (math domain error|expected a nonnegative input)",

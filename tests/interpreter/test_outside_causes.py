@@ -69,6 +69,13 @@ def heads(x_ptr, y_ptr, H, S, b_stride, h_stride, KIND: tl.constexpr, BLOCK: tl.
     tl.store(y_ptr + bh * S + s, x, mask=s < S)
 
 
+@triton.jit
+def offsets_shared(x_ptr, y_ptr, N, row, col, BLOCK: tl.constexpr):
+    c = tl.arange(0, BLOCK)
+    offsets = tl.program_id(0) * row + c * col
+    tl.store(y_ptr + offsets, tl.load(x_ptr + offsets, mask=c < N), mask=c < N)
+
+
 def stray(launch) -> OutOfBounds:
     with pytest.raises(OutOfBounds) as caught, observing():
         launch()
@@ -109,6 +116,12 @@ def test_lanes_tested_in_place_of_the_whole_index_are_told_with_the_line_of_the_
     assert error.fault[-1] == ("cause", "other index")
     assert "The mask tests `lanes`" in error.sentence
     assert "but the address has `start + lanes`" in error.sentence
+
+
+def test_a_lane_that_is_tested_and_multiplied_by_a_stride_is_no_other_index():
+    x, y = torch.zeros(1, 24), torch.zeros(1, 48)[:, ::2]
+    error = stray(lambda: offsets_shared[(1,)](x, y, 24, 48, 2, BLOCK=32))
+    assert "but the address has" not in error.sentence
 
 
 def test_a_pointer_moved_along_the_wrong_dimension_is_told_with_its_index():

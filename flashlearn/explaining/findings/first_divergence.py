@@ -207,7 +207,7 @@ class WithItsLine(FindingKind):
 def _one_shows(departure: Finding) -> str:
     """Where one of two mistakes is seen first: of which of them the line is, is not known."""
     line = getattr(departure.kind, "line", 0)  # of two departures, each has one
-    return f"One of the two, not known which, shows in line {line}." if line else ""
+    return f"One of the two mistakes shows in line {line}: which one is not known." if line else ""
 
 
 @dataclass(frozen=True)

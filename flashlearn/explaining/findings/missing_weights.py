@@ -204,7 +204,7 @@ class PairsMissing(FindingKind):
         )
         if self.future:
             return Wording(
-                f"{sentence}. All of them are pairs that a causal mask hides, and this case has none.",
+                f"{sentence}. All of them are pairs that a causal mask hides, and this case has no mask.",
                 "Which comparisons hide a pair here, which loops end before it, and is all of that "
                 "meant without a causal mask?",
             )

@@ -235,8 +235,10 @@ def _part_by_name(index: Index, conditions: Sequence[Condition]) -> Cause | None
     if origin is node or len(tested) != 1 or not isinstance(bare(tested[0].tested), ast.Name):
         return None
     (one,) = tested
-    if not names_in(one.tested) <= names_in(origin):
-        return None
+    products = (n for n in ast.walk(origin) if isinstance(n, ast.BinOp) and isinstance(n.op, ast.Mult))
+    scaled = any(names_in(one.tested) & names_in(product) for product in products)
+    if scaled or not names_in(one.tested) <= names_in(origin):
+        return None  # multiplied by a stride it is no part of an index, but an offset
     return Cause(
         "other index",
         f"The mask tests `{one.tested_text}` (line {one.line}: `{one.text}`), but the address has "

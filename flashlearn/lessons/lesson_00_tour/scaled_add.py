@@ -73,7 +73,8 @@ MISTAKES = {
     ),
     "a scales y": Mistake(
         sentence="z is x + a·y: the other vector is scaled.",
-        next_step="It is x that should be scaled. Look at the order of the arguments in the launch, too.",
+        next_step="It is x that should be scaled. Which one does the kernel multiply by a, and which one "
+        "does it get as x?",
         wrong=lambda a, x, y: x + a * y,
     ),
     "a is missing": Mistake(

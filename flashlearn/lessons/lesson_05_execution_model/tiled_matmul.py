@@ -104,10 +104,10 @@ MISTAKES = {
         status=Status.OUT_OF_BOUNDS,
     ),
     "programs swapped": Mistake(
-        "Rows and columns are exchanged where a program computes which tile is its own: where there are more "
-        "tiles in one direction than in the other, some tiles of C have no program.",
-        "How many tiles of C are there down, and how many across? Compare both with how a program finds "
-        "its tile.",
+        "Rows and columns are exchanged in the grid, or where a program computes which tile is its own: "
+        "where there are more tiles in one direction than in the other, some tiles of C have no program.",
+        "How many tiles of C are there down, and how many across? Compare both with the launch's grid, and "
+        "with how a program finds its tile.",
         launcher=_with(
             ("rows = tl.program_id(0)", "rows = tl.program_id(1)"),
             ("columns = tl.program_id(1)", "columns = tl.program_id(0)"),

@@ -161,9 +161,11 @@ def _layouts(answer: Answer) -> str:
         if not out.is_contiguous():
             copied_from_q = out.stride() == given["q"].stride()
             whose = ", those of the view q: its layout was copied" if copied_from_q else ""
+            needed = out.contiguous().stride()
             return (
-                f"Every case passes, but {name} has the strides {out.stride()}{whose}. It should "
-                f"be contiguous, {out.contiguous().stride()} here, whatever q is: allocate it by its shape."
+                f"Every case passes, but where q, k and v are views laid out as [B, S, H, D], {name} has "
+                f"the strides {out.stride()}{whose}. It should be contiguous, {needed} there, whatever q "
+                "is: allocate it by its shape."
             )
     return ""
 

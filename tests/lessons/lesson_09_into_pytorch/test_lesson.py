@@ -219,7 +219,8 @@ def test_every_way_in_which_a_launcher_refuses_wrongly_is_said_at_once():
 
     sentence = reviewed(STRIDED, two_slips)
     assert "it raises ValueError, and should raise TypeError" in sentence
-    assert "Besides, o has the strides (640, 16, 32, 1)" in sentence
+    assert "Besides, where q, k and v are views" in sentence
+    assert "o has the strides (640, 16, 32, 1)" in sentence
 
 
 @pytest.mark.parametrize(
@@ -252,7 +253,7 @@ def test_an_output_laid_out_like_q_is_refused_though_its_numbers_are_right():
 
     text = reviewed(STRIDED, like_q)
     assert "o has the strides (640, 16, 32, 1), those of the view q" in text
-    assert "contiguous, (640, 320, 16, 1) here" in text
+    assert "contiguous, (640, 320, 16, 1) there" in text
 
 
 def test_a_complaint_after_the_cases_is_not_counted_as_a_case():

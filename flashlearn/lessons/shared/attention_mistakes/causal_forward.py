@@ -33,8 +33,8 @@ def causal_forward(formula: FaultyFormula) -> dict[str, Mistake]:
             **formula("one key too many", also=("one key too many in the mask",)),
         ),
         "top-left alignment": Mistake(
-            "The mask is j ≤ i, aligned top-left. With S_q = S_k that is the same; here they differ, and the "
-            "last query must see the last key.",
+            "The mask is j ≤ i, aligned top-left. With S_q = S_k that is the same; where they differ, "
+            "the last query must see the last key.",
             "The diagonal is shifted by S_k − S_q, in the mask and in the end of the loop.",
             **formula(
                 "top-left",

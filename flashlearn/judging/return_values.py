@@ -61,7 +61,7 @@ def _not_finite_sentence(bad: OutputCheck) -> str:
     """How the two differ: a NaN in place of a number, or a number in place of an infinity."""
     not_finite = ~torch.isfinite(bad.got.double()) & torch.isfinite(bad.expected.double())
     if not bool(not_finite.any()):
-        return f"{bad.name} is wrong where the right answer is infinite."
+        return f"{bad.name} is wrong where the right answer is infinite; other elements may be wrong, too."
     unwritten = torch.zeros_like(not_finite)
     if bad.writers is not None:
         unwritten = not_finite & (bad.writers.reshape(not_finite.shape) < 0)

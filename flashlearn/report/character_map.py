@@ -106,5 +106,5 @@ def _ruler(tiles: TileMap, spans: tuple[list[tuple[int, int]], list[tuple[int, i
     where = across if tiles.strip else f"{tiles.axes[0]} 0 to {size[0] - 1} down, {across}"
     shows = "" if high * wide == 1 else " and shows the worst of them"
     return f"{where}; each character stands for {group if shows else '1 element'}{shows}" + (
-        "; lines separate what each program stored" if cut else ""
+        "; lines separate what different programs stored last" if cut else ""
     )

@@ -67,8 +67,9 @@ def explained_and_left(result: CheckResult) -> str:
         symbolic = result.exercise.kind is Kind.SYMBOLIC  # equal formulas are compared, not numbers
         return f"{'this explains' if symbolic else _of_a_part(finding)} {share}: {AGAIN}"
     fits = _fits_all(finding, result, failing)
-    later = [LARGE] * _large_are_open(result) + [DEMANDS] * (result.exercise.judged.review is not None)
-    return "; ".join([fits, *later]) if fits and not fits.endswith(AGAIN) else fits
+    if not fits or fits.endswith((AGAIN, OPEN)):
+        return fits
+    return "; ".join([fits, *_open_until_all_pass(result)])
 
 
 def _what(finding: Finding) -> str:
@@ -91,6 +92,14 @@ def _of_a_part(finding: Finding) -> str:
     if _is_declared(first) and not _was_tried(first):
         return "this reproduces the numbers of"
     return "this explains" if isinstance(first.kind, OneEdit) or _was_tried(first) else "this fits"
+
+
+def _open_until_all_pass(result: CheckResult) -> list[str]:
+    """What is looked at only once every case passes."""
+    large, more = _large_are_open(result), result.exercise.judged.review is not None
+    if large and more:
+        return [f"{LARGE}, and so is what else the exercise demands"]
+    return [LARGE] * large + [DEMANDS] * more
 
 
 def _large_are_open(result: CheckResult) -> bool:

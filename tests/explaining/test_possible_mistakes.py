@@ -75,8 +75,7 @@ def test_how_many_cases_a_mistake_explains_is_said_before_it_where_these_are_not
     found = finding_of(DQ, [explanation(NAME, ["a", "b", "c"])], WRONG, asked)
     start = "In 3 of the 4 failing cases, the following mistake gives your numbers, to within rounding."
     mistake = DQ.explained.mistakes[NAME].sentence
-    rest = "In the other case it gives other numbers than yours: check again after fixing it."
-    assert found.sentence == f"{start} {mistake} {rest}"
+    assert found.sentence == f"{start} {mistake} Check again after fixing it."
 
 
 def test_an_output_with_the_name_of_several_things_is_spoken_of_in_the_plural():

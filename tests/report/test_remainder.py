@@ -82,6 +82,8 @@ def test_what_is_reviewed_once_every_case_passes_is_left_open():
     text = explained_and_left(CheckResult(reviewed, (NUMBERS, NUMBERS), DECLARED))
     assert text.endswith("; what else the exercise demands is checked once every case passes")
     assert "demands" not in said([NUMBERS, NUMBERS], DECLARED)
+    seen = Finding(Zero("y"), fits=2, of=2)
+    assert explained_and_left(CheckResult(reviewed, (NUMBERS, NUMBERS), seen)).endswith("fixing this one")
 
 
 def test_where_accesses_are_out_of_bounds_offsets_of_large_tensors_are_left_open():

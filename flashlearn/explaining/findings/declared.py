@@ -115,9 +115,7 @@ def where(scope: Scope | None) -> str:
     if scope is None:
         return ""
     if scope.kind == "part":
-        explained, wrong = scope.share
-        others = "other case" if wrong - explained == 1 else f"other {wrong - explained} cases"
-        return f"In the {others} it gives other numbers than yours: check again after fixing it."
+        return "Check again after fixing it."
     if scope.kind == "outputs":
         shows, are = "shows" if len(scope.shows) == 1 else "show", "is" if len(scope.spared) == 1 else "are"
         return f"Only {' and '.join(scope.shows)} {shows} it; {' and '.join(scope.spared)} {are} right."

@@ -49,12 +49,12 @@ MISTAKES = {
     ),
     "the mask is forgotten in dQ": Mistake(
         "dQ is computed without the mask, also where causal is True.",
-        "The backward pass chooses two launchers. Look at the one for dQ.",
+        "Which launcher computes dQ where causal is True?",
         **formula("no mask in dq", also=(("no mask in dq", "guarded"),)),
     ),
     "the mask is forgotten in dK and dV": Mistake(
         "dK and dV are computed without the mask, also where causal is True.",
-        "The backward pass chooses two launchers. Look at the one for dK and dV.",
+        "Which launcher computes dK and dV where causal is True?",
         **formula("no mask in dkv", also=(("no mask in dkv", "guarded"),)),
     ),
     "LSE of all keys on the way back": Mistake(

@@ -55,8 +55,8 @@ def common(formula: FaultyFormula) -> dict[str, Mistake]:
         "acc not rescaled": Mistake(
             "The numerator of O keeps the weights of the old maximum when a later tile raises it: it is "
             "not rescaled, or not by the right factor.",
-            "Both are sums of the same exponentials: when the maximum moves, both change by the factor "
-            "exp(m_old − m_new). Do they, and is the factor right?",
+            "l and the numerator of O are sums of the same exponentials: when the maximum moves, both are "
+            "multiplied by the same factor. Which factor does each of them get?",
             **formula("acc not rescaled"),
         ),
         "the new product is rescaled too": Mistake(
@@ -75,8 +75,8 @@ def common(formula: FaultyFormula) -> dict[str, Mistake]:
         "l not rescaled": Mistake(
             "The sum l keeps the old maximum's exponentials when a later tile raises it: it is not "
             "rescaled, or not by the right factor.",
-            "Both are sums of the same exponentials: when the maximum moves, both change by the factor "
-            "exp(m_old − m_new). Do they, and is the factor right?",
+            "l and the numerator of O are sums of the same exponentials: when the maximum moves, both are "
+            "multiplied by the same factor. Which factor does each of them get?",
             **formula("l not rescaled"),
         ),
         "nothing rescaled": Mistake(

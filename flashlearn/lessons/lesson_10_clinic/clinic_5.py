@@ -37,7 +37,7 @@ MISTAKES = {
     ),
     "hidden scores set to 0 after the maximum": wrong_cure(
         "clinic_5",
-        "A hidden score that is set to 0 after the maximum is found is still a score: exp(0 − m) goes into l.",
+        "A hidden score set to 0 after the maximum is found is still a score: exp(0 − m) goes into l.",
         "What would s have to be for exp(s − m) to be 0? Or leave s alone and zero p in time.",
         ("tl.exp(s - m_new[:, None])", "tl.exp(tl.where(seen, s, 0.0) - m_new[:, None])"),
     ),

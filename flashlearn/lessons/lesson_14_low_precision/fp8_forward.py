@@ -138,7 +138,7 @@ MISTAKES = {
     ),
     "256 left in LSE": Mistake(
         "LSE is too large by 8 ln 2: its sum l carries the factor 256 of P.",
-        "log2(256) = 8 has to be taken off again.",
+        "The logarithm of 256 has to be taken off again, in the base in which it was added.",
         **formula("256 in lse"),
     ),
     "LSE in base 2": Mistake(

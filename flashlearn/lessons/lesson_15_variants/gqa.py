@@ -118,7 +118,7 @@ MISTAKES = {
     ),
     "the last head of the group is missing": Mistake(
         "dK and dV lack the share of the last head of each group.",
-        "The end is one past the last head.",
+        "How many heads of Q share a head of K here? Count those that the loop visits.",
         **formula("summed: all but the last"),
     ),
     "the mean of the group": Mistake(

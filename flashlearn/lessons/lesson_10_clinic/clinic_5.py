@@ -62,7 +62,7 @@ MISTAKES = {
         "clinic_5",
         "l keeps the exponentials of the old maximum when a later tile raises it: the numerator of O is "
         "rescaled, and l is not.",
-        "l and acc are sums of the same exponentials. Which of the two lines still has the factor?",
+        "l and the numerator of O are sums of the same exponentials: which of the two has the factor?",
         (SUM_L, f"{MASK_P}        l_i = l_i + tl.sum(p, axis=1)\n"),
     ),
     "m starts at 0": wrong_cure(

@@ -81,7 +81,7 @@ def check_grid(grid: Any, values: dict[str, Any]) -> tuple[int, int, int]:
     for size in shape:
         if isinstance(size, bool) or not isinstance(size, int):
             what = (
-                f"The grid is {shape}: {size!r}" if isinstance(size, int | float) else "A number in the grid"
+                f"The grid is {shape}: {size!r}" if isinstance(size, int | float) else "An entry of the grid"
             )
             raise KernelCrash(
                 f"{what} is a {type(size).__name__}, and a grid counts programs. "

@@ -95,6 +95,12 @@ def test_an_output_of_which_nothing_is_known_leaves_the_finding_open():
     assert told.endswith("everywhere. The output `lse` is wrong too.")
 
 
+def test_after_a_sentence_about_one_case_other_outputs_are_wrong_in_some_cases():
+    shape = Finding(Shape("dq", Misfit("shape", (1, 2), (4, 2)), "a", ("dq", "dk", "dv", "lse")))
+    told = Finding(Outputs((shape,), ("dk", "dv", "lse"))).sentence
+    assert told.endswith("(case a). The outputs `dk`, `dv` and `lse` are wrong too, in some cases.")
+
+
 @pytest.mark.parametrize(
     ("unread", "part"),
     [

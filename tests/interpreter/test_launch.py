@@ -292,3 +292,14 @@ def test_a_parameter_with_an_option_s_name_is_an_option_too_where_a_launch_names
         told_of_its_warps[(1,)](torch.zeros(1), 8)
     assert [launch.options for launch in session.launches] == [{"num_warps": 8}, {}]
     assert all(launch.constexprs["num_warps"] == 8 for launch in session.launches)
+
+
+def test_what_stands_in_a_grid_in_place_of_a_number_is_named_by_its_type():
+    x = torch.zeros(64)
+    with (
+        pytest.raises(KernelCrash, match=r"^An entry of the grid is a Tensor, and"),
+        observing(),
+    ):
+        scale[(x,)](x, torch.zeros(64), 64, 1.0, BLOCK=32)
+    with pytest.raises(KernelCrash, match=r"^The grid is \(2.5,\): 2.5 is a float"), observing():
+        scale[(2.5,)](x, torch.zeros(64), 64, 1.0, BLOCK=32)

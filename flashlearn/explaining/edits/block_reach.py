@@ -11,15 +11,13 @@ from collections.abc import Iterator
 
 from flashlearn.explaining.edits.edit import Edit, SourceText, edit_kind, names_in
 from flashlearn.explaining.edits.name_families import NameFamilies
+from flashlearn.explaining.edits.rounding import signed_terms
 
 BLOCK_REACH = edit_kind(
     "block reach",
     question="Which row of the program's block decides here, the first or the last?",
     moves_access=True,
 )
-
-Terms = list[tuple[int, ast.expr]]
-"""The operands of a sum, each with its sign."""
 
 
 def block_reach_edits(text: SourceText, function: ast.FunctionDef, known: NameFamilies) -> Iterator[Edit]:
@@ -30,9 +28,9 @@ def block_reach_edits(text: SourceText, function: ast.FunctionDef, known: NameFa
     """
     starts = _starts(function, known)
     for node in _sums(function):
-        terms = _terms(node)
+        terms = signed_terms(node)
         names = {term.id for sign, term in terms if isinstance(term, ast.Name) and sign > 0}
-        for start in starts.keys() & names:
+        for start in sorted(starts.keys() & names):
             put = _other_row(text, terms, starts[start])
             if put:
                 yield text.edit(BLOCK_REACH, node, put)
@@ -61,14 +59,7 @@ def _sums(function: ast.FunctionDef) -> Iterator[ast.BinOp]:
     return (node for node in nodes if id(node) not in inner)
 
 
-def _terms(node: ast.expr, sign: int = 1) -> Terms:
-    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Sub):
-        right = sign if isinstance(node.op, ast.Add) else -sign
-        return _terms(node.left, sign) + _terms(node.right, right)
-    return [(sign, node)]
-
-
-def _other_row(text: SourceText, terms: Terms, block: str) -> str:
+def _other_row(text: SourceText, terms: list[tuple[int, ast.expr]], block: str) -> str:
     """The sum with the block in place of 1, or with 1 in place of the block; "" if it holds neither.
 
     The block and −1, the last row itself, are both left out: what remains is the first one.

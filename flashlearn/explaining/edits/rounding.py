@@ -49,7 +49,7 @@ def rounds_up(node: ast.BinOp) -> bool:
     """
     if isinstance(node.left, ast.UnaryOp):
         return True
-    added = _terms(node.left)
+    added = signed_terms(node.left)
     divisor = ast.dump(node.right)
     if isinstance(node.right, ast.Constant) and isinstance(node.right.value, int):
         numbers = [sign * value.value for sign, value in added if _is_integer(value)]
@@ -72,16 +72,16 @@ def rounded_sizes(node: ast.BinOp) -> list[ast.expr]:
     """
     if isinstance(node.left, ast.UnaryOp) or not rounds_up(node):
         return []
-    terms, divisor = _terms(node.left), ast.dump(node.right)
+    terms, divisor = signed_terms(node.left), ast.dump(node.right)
     return [v for sign, v in terms if sign == 1 and not _is_integer(v) and ast.dump(v) != divisor]
 
 
-def _terms(node: ast.expr, sign: int = 1) -> list[tuple[int, ast.expr]]:
+def signed_terms(node: ast.expr, sign: int = 1) -> list[tuple[int, ast.expr]]:
     """The summands of an expression, each with its sign."""
     if not isinstance(node, ast.BinOp) or not isinstance(node.op, ast.Add | ast.Sub):
         return [(sign, node)]
     right = -sign if isinstance(node.op, ast.Sub) else sign
-    return _terms(node.left, sign) + _terms(node.right, right)
+    return signed_terms(node.left, sign) + signed_terms(node.right, right)
 
 
 def _is_integer(node: ast.expr) -> bool:

@@ -56,10 +56,8 @@ def wrong_too(outputs: Sequence[str], of_a_case: bool = False) -> str:
     """
     if not outputs:
         return ""
-    names = listed_words([f"`{output}`" for output in outputs])
-    return (
-        f"The output{'s' * (len(outputs) > 1)} {names} {be(outputs)} wrong too{', in some case' * of_a_case}."
-    )
+    names, some = listed_words([f"`{output}`" for output in outputs]), ", in some cases" * of_a_case
+    return f"The output{'s' * (len(outputs) > 1)} {names} {be(outputs)} wrong too{some}."
 
 
 def be(names: Sequence[str]) -> str:

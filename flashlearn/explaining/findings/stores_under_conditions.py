@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import ast
 import textwrap
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Iterator, Mapping
 from typing import Any
 
+from flashlearn.explaining.edits.edit import names_in
 from flashlearn.observation import Launch
 
 STORES = {"store", "atomic_add"}
@@ -25,12 +26,11 @@ def condition_of_stores(name: str, launch: Launch) -> str:
     tree = ast.parse(textwrap.dedent(source))
     found = set()
     for store, conditions in _stores(tree, ()):
-        into = {node.id for node in ast.walk(store.func) if isinstance(node, ast.Name)}
-        into |= {n.id for n in ast.walk(store.args[0]) if isinstance(n, ast.Name)} if store.args else set()
+        into = set().union(*(names_in(node) for node in (store.func, *store.args[:1])))
         if not into & {*launch.signature}:
             return ""
         if into & pointers:
-            found.add(tuple(c for c in conditions if not _names(c) <= {*launch.constexprs}))
+            found.add(tuple(c for c in conditions if not names_in(c) <= {*launch.constexprs}))
     alone = next(iter(found)) if len(found) == 1 else ()
     return ast.unparse(alone[0]) if len(alone) == 1 else ""
 
@@ -60,7 +60,3 @@ def _stores(
         return
     for child in ast.iter_child_nodes(node):
         yield from _stores(child, conditions)
-
-
-def _names(node: ast.AST) -> Set[str]:
-    return {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}

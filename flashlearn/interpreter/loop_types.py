@@ -246,6 +246,8 @@ def _changed(
     half = one.scalar in HALF and other.scalar == tl.float32 and shapes[0] == shapes[1]
     if half and first is not None:
         return f"{seen} Let it begin in fp32, in line {first}: line {last} computes in fp32.", first
+    if one.scalar.is_ptr() and not other.scalar.is_ptr():
+        return f"{seen} It holds addresses at first: add to them what moves them, in line {last}.", last
     advice = (
         "Decide on one, fp32 for a sum, for the value before the loop (`tl.full`, `tl.zeros`), and convert "
         "what is assigned inside to it with `.to(...)`."

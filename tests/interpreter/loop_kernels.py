@@ -39,6 +39,16 @@ def accumulator_cast_to_half(x_ptr, y_ptr, n, N: tl.constexpr):
 
 
 @table
+def pointers_replaced_by_offsets(x_ptr, y_ptr, n, N: tl.constexpr):
+    i = tl.arange(0, N)
+    at = x_ptr + i
+    for _ in range(0, n, N):
+        x = tl.load(at)
+        tl.store(y_ptr + i, x)
+        at = i
+
+
+@table
 def half_accumulator_that_widens(x_ptr, y_ptr, n, N: tl.constexpr):
     i = tl.arange(0, N)
     acc = tl.zeros((N,), tl.float16)

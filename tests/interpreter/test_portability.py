@@ -104,6 +104,12 @@ def test_a_refused_loop_names_the_variable_its_types_and_the_line_that_changes_i
     assert said.place.text.strip() == "acc = (acc + tl.load(x_ptr + i)).to(tl.float16)"
 
 
+def test_pointers_that_become_offsets_are_told_to_add_them():
+    said = refusal("pointers_replaced_by_offsets")
+    assert "`at` enters the loop in line" in said.sentence and "tl.zeros" not in said.sentence
+    assert "It holds addresses at first: add to them what moves them" in said.sentence
+
+
 def test_a_sum_that_begins_in_half_precision_is_refused_at_its_beginning():
     said = refusal("half_accumulator_of_fp32_sums")
     assert "enters the loop in line" in said.sentence and "Let it begin in fp32, in line" in said.sentence

@@ -61,7 +61,7 @@ def most_natural(
         text = other.applied(sections[i].text)
         if trial.repaired(i, text) != trial.bad or wastes_work(trial, other):
             continue
-        if swallows_a_loop(trial, i, text, other):
+        if swallows_a_loop(trial, i, sections[i].text, other):
             continue
         if trial.generalises(i, text, trial.bad):
             its_level = _level(trial, sections, (i, other), hints)

@@ -21,7 +21,7 @@ EXPONENTIALS = ("exp", "exp2")
 
 ASSIGNMENT = ast.Assign | ast.AugAssign
 
-PROGRAM_AXIS = edit_kind("program axis", question="Along which axis of the grid do the programs count this?")
+PROGRAM_AXIS = edit_kind("program axis", question="What does each axis of the grid count?")
 PROGRAM_ID_NOT_SCALED = edit_kind(
     "program id not scaled",
     question="How far apart are the first elements of two neighbouring programs?",

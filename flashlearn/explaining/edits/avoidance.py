@@ -32,6 +32,8 @@ NUMBER = re.compile(r"[-+]? ?\d+(\.\d*)?(e[-+]?\d+)?$", re.IGNORECASE)
 FLAGS = ("True", "False")
 ADDRESS = ("address", "strides")
 DIVISIONS = ast.FloorDiv | ast.Mod
+COVERING = {"next_power_of_2", "bit_length"}
+"""Calls that make a tile as large as a dimension needs: there the size is no choice."""
 
 
 def avoids(text: str, edit: Edit) -> bool:
@@ -61,6 +63,42 @@ def stays_inside_alone(edit: Edit) -> bool:
     if edit.kind is REDUNDANT_OPERAND:
         return edit.about in ADDRESS
     return edit.kind is COMPARISON and {"<", ">"} <= {*edit.old} ^ {*edit.new}
+
+
+def chooses_a_tile(text: str, edit: Edit) -> bool:
+    """Whether an edit changes only which size a tile has: `64 if N > 512 else 32`, `min(8, n)`."""
+    return any(start <= edit.start and edit.end <= end for start, end in _tile_choices(text))
+
+
+@functools.lru_cache(maxsize=16)
+def _tile_choices(text: str) -> tuple[tuple[int, int], ...]:
+    """Where a launcher decides between sizes that are written as numbers."""
+    source = SourceText(text)
+    return tuple(source.span(node) for node in _choices(source.tree))
+
+
+def _choices(tree: ast.AST) -> Iterator[ast.expr]:
+    keywords = [k.value for n in ast.walk(tree) if _is_launch(n) for k in n.keywords]
+    handed: set[str] = set().union(*map(names_in, keywords))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.IfExp) and _is_size(node.body) and _is_size(node.orelse):
+            yield node.test
+    for _, targets, value in assignments(tree):
+        clamps = [n for n in ast.walk(value) if isinstance(n, ast.Call) and name_of(n) in ("min", "max")]
+        limited = any(_is_size(limit) for clamp in clamps for limit in clamp.args)
+        called = {name_of(n) for n in ast.walk(value) if isinstance(n, ast.Call)}
+        if limited and targets and targets <= handed and not called & COVERING:
+            yield value
+
+
+def _is_launch(node: ast.AST) -> bool:
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Subscript)
+
+
+def _is_size(value: ast.expr) -> bool:
+    """True for a number of elements that is written out, a power of two above 1."""
+    number = value.value if isinstance(value, ast.Constant) else None
+    return type(number) is int and number > 1 and number & (number - 1) == 0
 
 
 def _size(number: str) -> float:

@@ -40,7 +40,7 @@ REMOVABLE += ("nan_to_num", "clamp", "relu", "softmax", "where", "maximum", "min
 REMOVABLE += ("flip",)
 RESHAPES = ("reshape", "view", "permute")
 TRANSPOSES = ("trans", "permute", "t", "transpose")
-ORDER_MATTERS = ("where", "outer", "dot", "einsum")
+ORDER_MATTERS = ("where", "outer", "dot", "einsum", "cdiv")
 SIZE_NAME = re.compile(r"^[A-Z](_?[a-z0-9])?$")
 LIBRARIES = ("tl", "gl", "gluon", "tma", "mbarrier")
 LIBRARIES += ("torch", "np", "math", "triton", "sp", "sympy", "F", "numpy")
@@ -94,7 +94,7 @@ NEGATIVE_START = edit_kind(
 ARGUMENT_ORDER = edit_kind(
     "argument order",
     sentence="Line {line} has the order `{old}`; with `{new}`",
-    question="What does each position stand for where these values are received?",
+    question="In which order are these values expected?",
     moves_access=True,
     mixes_names=True,
 )

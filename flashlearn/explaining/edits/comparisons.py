@@ -35,7 +35,7 @@ BOUND_NOT_ADVANCED = edit_kind(
 )
 MISSING_OFFSET = edit_kind(
     "missing offset",
-    question="The diagonal of a mask is shifted where two lengths differ. Is this bound shifted as it is?",
+    question="The diagonal of a mask is shifted where two lengths differ. Is this bound shifted by as much?",
     moves_access=True,
 )
 BOUNDS_EXCHANGED = edit_kind(

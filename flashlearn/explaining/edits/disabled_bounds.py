@@ -12,6 +12,7 @@ import ast
 import re
 from collections.abc import Iterator
 
+from flashlearn.explaining.edits.avoidance import chooses_a_tile
 from flashlearn.explaining.edits.edit import Edit, SourceText, lines_of, name_of, names_in
 from flashlearn.explaining.edits.naturalness import DEPTH, RANGES, bound_lines
 from flashlearn.explaining.edits.operators import BRACKETS
@@ -37,12 +38,16 @@ def wastes_work(trial: Trial, edit: Edit) -> bool:
 
 
 def swallows_a_loop(trial: Trial, section: int, text: str, edit: Edit) -> bool:
-    """Whether a larger tile leaves a loop of the edited text fewer iterations: then it avoids its mistake."""
-    if edit.kind is not FIXED_SIZE:
+    """Whether an edit of `text` avoids its mistake with another tile: a loop has fewer iterations, or more.
+
+    A tile that was too small for all that a program needs is read in as many accesses as before.
+    """
+    chosen = chooses_a_tile(text, edit)
+    if edit.kind is not FIXED_SIZE and not chosen:
         return False
     longest = max(trial.wrong, key=cost)
-    taken = trial.accesses(section, text, longest)
-    return taken is None or taken < cost(longest)
+    taken = trial.accesses(section, edit.applied(text), longest)
+    return taken is None or taken < cost(longest) or (chosen and taken != cost(longest))
 
 
 def disables_a_bound(trial: Trial, section: int, text: str, edit: Edit) -> bool:

@@ -112,7 +112,7 @@ class Edit:
     of one kind a smaller `variant` is likelier. `about` says what the edit changes: "strides" for their
     names, "address" in a statement that computes addresses, "mask" in a comparison. `also` are the other
     lines of an edit that is made in several. `causal` edits are in a branch for the causal mask, `heads`
-    edits concern names of a batch or a head.
+    edits concern names of a batch or a head. An edit `reads_unread` if it puts a name that nothing read.
     """
 
     kind: EditKind
@@ -127,6 +127,7 @@ class Edit:
     also: tuple[int, ...] = ()
     causal: bool = False
     heads: bool = False
+    reads_unread: bool = False
 
     def applied(self, text: str) -> str:
         """The text after the edit."""

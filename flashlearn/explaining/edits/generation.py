@@ -73,6 +73,7 @@ from flashlearn.explaining.edits.statements import exchanged_name_edits, stateme
 from flashlearn.explaining.edits.strides import missing_move_edits, own_stride_edits, shared_offset_edits
 from flashlearn.explaining.edits.wrapped_indices import wrapped_index_edits
 
+MARKS = ("causal", "heads", "reads_unread")
 BLOCK_NAME = re.compile(r"(?:B|block)_\w+$", re.IGNORECASE)
 
 Changes = dict[tuple[int, int, str], Edit]
@@ -97,6 +98,8 @@ def _function_edits(text: SourceText, function: ast.FunctionDef, heads: frozense
     """The edits of one function, in the order in which the generators propose them."""
     known, kernel, changes = name_families(function), is_kernel(function), Changes()
     _add(changes, _expression_edits(text, function, known, kernel))
+    twice = _strides_multiplied_twice(text, function, known)
+    changes = {at: edit for at, edit in changes.items() if at[:2] not in twice}
     _add(changes, statement_edits(text, function, known, kernel))
     if kernel:
         _add(changes, analogy_edits(text, function, known))
@@ -136,6 +139,19 @@ def _function_edits(text: SourceText, function: ast.FunctionDef, heads: frozense
     return changes
 
 
+def _strides_multiplied_twice(
+    text: SourceText, function: ast.FunctionDef, known: NameFamilies
+) -> set[tuple[int, int]]:
+    """Where a stride is multiplied by itself: one is too many, and another stride that is 1 would do."""
+    found = set()
+    for node in ast.walk(function):
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult) and isinstance(node.right, ast.Name):
+            left = node.left.right if isinstance(node.left, ast.BinOp) else node.left
+            if getattr(left, "id", "") == node.right.id in known.strides:
+                found |= {text.span(left), text.span(node.right)}
+    return found
+
+
 def _result_for_block(edit: Edit, known: NameFamilies) -> bool:
     """True if a value that is computed takes the place of a block's size: by chance that makes one block."""
     return (
@@ -158,15 +174,23 @@ def _add(changes: Changes, edits: Iterable[Edit], override: bool = False) -> Non
 
 
 def _marked(changes: Changes, function: ast.FunctionDef, heads: frozenset[str]) -> Changes:
-    """The edits, marked where they are in a causal branch or concern names of a batch or head."""
-    marked, branch = Changes(), _causal_lines(function)
+    """The edits, marked where they are in a causal branch, concern a batch or head, or put an unread name."""
+    marked, branch, unread = Changes(), _causal_lines(function), _unread_names(function)
     for at, edit in changes.items():
         changed = identifiers(edit.old) ^ identifiers(edit.new)
         whole = not changed or edit.kind.whole_expression
         of_heads = bool(heads & (identifiers(edit.old) if whole else changed))
-        causal = edit.line in branch
-        marked[at] = replace(edit, causal=causal, heads=of_heads) if causal or of_heads else edit
+        marks = (edit.line in branch, of_heads, bool(unread & changed & identifiers(edit.new)))
+        marked[at] = replace(edit, **dict(zip(MARKS, marks, strict=True))) if any(marks) else edit
     return marked
+
+
+def _unread_names(function: ast.FunctionDef) -> set[str]:
+    """The parameters and variables that no line reads: one of them may be what another name stands for."""
+    names = [node for node in ast.walk(function) if isinstance(node, ast.Name)]
+    given = {argument.arg for argument in ast.walk(function.args) if isinstance(argument, ast.arg)}
+    assigned = {node.id for node in names if isinstance(node.ctx, ast.Store)}
+    return (given | assigned) - {node.id for node in names if isinstance(node.ctx, ast.Load)}
 
 
 def _expression_edits(

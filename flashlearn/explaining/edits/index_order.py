@@ -10,7 +10,7 @@ from flashlearn.explaining.edits.name_families import NameFamilies
 
 INDEX_ORDER = edit_kind(
     "index order",
-    question="In which order are this tensor's dimensions, and how many entries does the inner one have?",
+    question="In which order do the dimensions lie in memory, the outer one first?",
     moves_access=True,
     mixes_names=True,
 )

@@ -23,7 +23,7 @@ OFF_BY_ONE = edit_kind(
 )
 OTHER_BOUND = edit_kind(
     "other bound",
-    question="What does this index count, and how many of these are there?",
+    question="What does this index count, and how many are there?",
     by_chance_in_integers=True,
 )
 MISSING_CLAMP = edit_kind(

@@ -44,7 +44,7 @@ def find_line(exercise: Exercise, answer: Answer, outcomes: Sequence[Outcome]) -
         text = edit.applied(sections[i].text)
         if trial.repaired(i, text) != trial.bad or wastes_work(trial, edit) or trial.superfluous:
             continue
-        if swallows_a_loop(trial, i, text, edit):
+        if swallows_a_loop(trial, i, sections[i].text, edit):
             continue
         if trial.generalises(i, text, trial.bad):
             return edit_finding(trial.wrong, sections[i], edit).place

@@ -63,6 +63,10 @@ def naturalness(text: str, edit: Edit) -> Naturalness:
         return Naturalness.ODD
     if bounds and _takes_a_shift_back(text, edit):
         return Naturalness.NATURAL
+    if kind is OTHER_NAME and _is_a_factor_twice(text, edit):
+        return Naturalness.UNUSUAL  # one of the two may be too many
+    if kind.name == "missing guard" and "where(" in _line(text, edit.line):
+        return Naturalness.UNUSUAL  # its guard may test for something else
     if kind is OTHER_NAME and not similar(edit.old, edit.new):
         if bounds:
             return Naturalness.ODD
@@ -146,6 +150,16 @@ def _is_used_once(text: str, name: str) -> bool:
     """Whether a name is read in a single place."""
     nodes = [n for n in ast.walk(ast.parse(text)) if isinstance(n, ast.Name) and n.id == name]
     return sum(isinstance(node.ctx, ast.Load) for node in nodes) == 1
+
+
+def _is_a_factor_twice(text: str, edit: Edit) -> bool:
+    """True for one of the two names in `b * stride * stride`."""
+    name = re.escape(edit.old)
+    return bool(re.search(rf"\b{name} ?\* ?{name}\b", _line(text, edit.line)))
+
+
+def _line(text: str, number: int) -> str:
+    return text.splitlines()[number - 1]
 
 
 def _repeats_a_factor(edit: Edit) -> bool:

@@ -17,13 +17,17 @@ from flashlearn.running.answer_source import Section
 
 Lines = list[set[int]]
 
+NONE = 0
+"""No line: all that a section has in which the right outputs clear every line."""
+
 
 def suspect_lines(sections: Sequence[Section], outputs: Sequence[str], outcomes: Sequence[Outcome]) -> Lines:
     """The lines, from 1 in each section, in which one mistake can make exactly these outputs wrong.
 
-    A wrong output depends on them and no right one does; if all outputs are wrong, all depend on them. A
-    section without lines says nothing. Every section is without lines if the stores of the outputs cannot
-    be told apart, or if a case was not judged by its numbers.
+    A wrong output depends on them and no right one does; if all outputs are wrong, all depend on them. Where
+    no such line is known, they are those on which no right one depends. A section without lines says nothing.
+    Every section is without lines if the stores of the outputs cannot be told apart, or if a case was not
+    judged by its numbers.
     """
     judged = [check for outcome in outcomes for check in outcome.outputs]
     bad = {check.name for check in judged if not check.ok}
@@ -40,7 +44,18 @@ def suspect_lines(sections: Sequence[Section], outputs: Sequence[str], outcomes:
         for i in range(len(sections))
     ]
     found[-1] |= _computed_in_return(sections[-1], outputs, bad)
-    return found
+    right = [name for name in outputs if name not in bad]
+    cleared = [set().union(*(slices[name][i] for name in right)) for i in range(len(sections))]
+    return [
+        lines or _not_cleared(section, also)
+        for section, lines, also in zip(sections, found, cleared, strict=True)
+    ]
+
+
+def _not_cleared(section: Section, cleared: set[int]) -> set[int]:
+    """The other lines of a section, or none if nothing is known of it."""
+    others = {*range(1, len(section.text.splitlines()) + 1)} - cleared
+    return (others or {NONE}) if cleared else set()
 
 
 def output_slices(sections: Sequence[Section], outputs: Sequence[str]) -> dict[str, Lines]:
@@ -60,9 +75,21 @@ def output_slices(sections: Sequence[Section], outputs: Sequence[str]) -> dict[s
     slices: dict[str, Lines] = {}
     for output, tensor in zip(outputs, _returned_names(launcher, len(outputs)), strict=False):
         lines: Lines = [set() for _ in sections]
-        if _slice_tensor(tensor, trees, arguments, lines):
+        if _slice_tensor(tensor, trees, arguments, lines) or _slice_value(tensor, trees, lines):
             slices[output] = lines
     return slices
+
+
+def _slice_value(name: str, trees: Sequence[ast.AST], lines: Lines) -> bool:
+    """Add the lines on which a value depends that a function returns; all of each one that is named there.
+
+    False if nothing in the launcher, the last of the trees, computes it.
+    """
+    reached = backward_slice(trees[-1], {name}, lines[-1]) if name else set()
+    for tree, own in zip(trees[:-1], lines[:-1], strict=True):
+        if getattr(tree, "name", "") in reached:
+            own |= {*range(1, tree.end_lineno + 1)}
+    return bool(lines[-1])
 
 
 def _lines_named_after(sections: Sequence[Section], outputs: Sequence[str], bad: set[str]) -> Lines:
@@ -83,7 +110,7 @@ def _lines_named_after(sections: Sequence[Section], outputs: Sequence[str], bad:
 def _formula_slices(function: ast.FunctionDef, outputs: Sequence[str], sections: int) -> dict[str, Lines]:
     """The slices of a function without kernels, the last one of the sections."""
     slices: dict[str, Lines] = {}
-    for output, value in zip(outputs, _returned_values(function, len(outputs)), strict=False):
+    for output, value in zip(outputs, _unpacked(_returned_values(function), len(outputs)), strict=False):
         lines: Lines = [set() for _ in range(sections)]
         lines[-1] |= lines_of(value)
         backward_slice(function, names_in(value), lines[-1])
@@ -151,22 +178,33 @@ def _computed_in_return(section: Section, outputs: Sequence[str], bad: set[str])
     function = ast.parse(section.text).body[0]
     if not isinstance(function, ast.FunctionDef) or any(launches(function)):
         return set()
-    values = zip(outputs, _returned_values(function, len(outputs)), strict=False)
+    values = zip(outputs, _unpacked(_returned_values(function), len(outputs)), strict=False)
     return set().union(
         *(lines_of(v) for name, v in values if name in bad and isinstance(v, ast.BinOp | ast.Call))
     )
 
 
 def _returned_names(launcher: ast.FunctionDef, count: int) -> Iterator[str]:
-    """The names in the launcher's last return, as many as there are outputs, or none."""
-    return map(_tensor_name, _returned_values(launcher, count))
+    """The names in the launcher's last return, as many as there are outputs, or none.
+
+    One that is starred stands for as many as are missing.
+    """
+    return map(_tensor_name, _unpacked(_returned_values(launcher), count))
 
 
-def _returned_values(function: ast.FunctionDef, count: int) -> list[ast.expr]:
-    """The values in the last return, as many as there are outputs, or none."""
+def _returned_values(function: ast.FunctionDef) -> list[ast.expr]:
+    """The values in the last return."""
     returns = [n.value for n in ast.walk(function) if isinstance(n, ast.Return) and n.value is not None]
-    parts = getattr(returns[-1], "elts", returns[-1:]) if returns else []
-    return parts if len(parts) == count else []
+    return getattr(returns[-1], "elts", returns[-1:]) if returns else []
+
+
+def _unpacked(values: list[ast.expr], count: int) -> list[ast.expr]:
+    """As many values, or none: a starred one is repeated for each that it may hold."""
+    starred = [value for value in values if isinstance(value, ast.Starred)]
+    if len(starred) != 1:
+        return values if len(values) == count and not starred else []
+    i = values.index(starred[0])
+    return [*values[:i], *[starred[0].value] * (count - len(values) + 1), *values[i + 1 :]]
 
 
 def _tensor_name(value: ast.AST) -> str:

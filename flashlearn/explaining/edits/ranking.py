@@ -134,6 +134,8 @@ class _Ranking:
             likely *= factors["lengths"]
         if found.only_with_both and kind is INDEX_ORDER:
             likely *= factors["batch and head"]
+        if edit.reads_unread:
+            likely *= factors["unread name"]
         lines = {edit.line, *edit.also}
         in_address = bool(hints.address) and bool(lines & hints.address[section])
         if hints.address and not in_address and not kind.inserts_statement:

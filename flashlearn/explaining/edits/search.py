@@ -129,7 +129,7 @@ def find_edit(
         good = frozenset(trial.repaired(i, text))
         if good != everything:
             good &= seen  # another output may be right as soon as nothing stops
-        if good and (wastes_work(trial, edit) or swallows_a_loop(trial, i, text, edit)):
+        if good and (wastes_work(trial, edit) or swallows_a_loop(trial, i, sections[i].text, edit)):
             continue
         if (
             good

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from flashlearn.explaining.findings.stores_under_conditions import condition_of_stores
+from flashlearn.explaining.findings.stores_under_conditions import condition_of_stores, stores_in_a_loop
 from flashlearn.later import torch
 from flashlearn.observation import Launch
 
@@ -57,7 +57,9 @@ def _of_a_short_grid(
     programs = "1 program" if count == 1 else f"{count} programs"
     each = "which stores" if count == 1 else "each of which stores"
     seen = f"The grid has {programs} along axis {axis}, {each} {block} of the {size} {where}"
-    if block in launch.constexprs.values():
+    tiles = [x for x in launch.constexprs.values() if type(x) is int and x > 1]
+    others = any(-(-size // x) == count for x in tiles if x != block)  # the grid may be of these
+    if block in tiles and not others and not stores_in_a_loop(launch):
         return f"{seen}: with blocks of {block}, {-(-size // block)} are needed.", GRID
     return f"{seen}: that makes {count * block}.", GRID_OR_SHARE
 

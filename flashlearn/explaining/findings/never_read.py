@@ -236,11 +236,14 @@ class OnlyFirstTileRead(FindingKind):
 
     def wording(self) -> Wording:
         """How much is read, and what moves the pointer."""
-        sentence = f"Only the first tile of {self.tensor} is ever read, {self.tile} of up to {self.longest}."
+        sentence = (
+            f"Only the first tile of {self.tensor} is ever read: {self.tile} along a dimension of up to "
+            f"{self.longest}."
+        )
         others = "The other inputs are read to the end." if self.alone else ""
         step = (
             f"Along which dimension does {self.tensor} not end with its first tile? Either one tile covers "
-            "it, or the address moves along it from step to step."
+            "it, or several do: those of other programs, or of the steps of a loop."
         )
         return Wording(joined(sentence, _shown(self.example), others), step)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 
@@ -92,7 +93,14 @@ def says_the_same(one: Finding, other: Finding) -> bool:
     """True if both would read the same of one output, whatever illustrates it."""
     if type(one.kind) is not type(other.kind):
         return False
-    return _of_no_output(one.kind).wording() == _of_no_output(other.kind).wording()
+    return _without_output(one.kind) == _without_output(other.kind)
+
+
+def _without_output(kind: FindingKind) -> tuple[str, ...]:
+    """What is said and asked, with a mark for the output's name, which may also be in what was made of it."""
+    wording, name = _of_no_output(kind).wording(), re.escape(str(getattr(kind, "output", "…")))
+    texts = (wording.sentence, wording.next_step)
+    return tuple(re.sub(rf"\b{name}\b", "…", text) for text in texts)
 
 
 def _of_no_output(kind: FindingKind) -> FindingKind:

@@ -1,4 +1,4 @@
-"""Whether a kernel stores an output only where a condition of its programs holds."""
+"""Whether a kernel stores an output only where a condition of its programs holds, or several times."""
 
 from __future__ import annotations
 
@@ -33,6 +33,15 @@ def condition_of_stores(name: str, launch: Launch) -> str:
             found.add(tuple(c for c in conditions if not names_in(c) <= {*launch.constexprs}))
     alone = next(iter(found)) if len(found) == 1 else ()
     return ast.unparse(alone[0]) if len(alone) == 1 else ""
+
+
+def stores_in_a_loop(launch: Launch) -> bool:
+    """True if a program may store more than one block: a store lies in a loop, or where that is not seen."""
+    source = _source(launch)
+    loops = (
+        one for one in ast.walk(ast.parse(textwrap.dedent(source))) if isinstance(one, ast.For | ast.While)
+    )
+    return not source or any(True for loop in loops for _ in _stores(loop, ()))
 
 
 def _source(launch: Launch) -> str:

@@ -286,6 +286,14 @@ def _what_it_is(context: ErrorContext, node: ast.AST, value: Any) -> str:
             f"{list(handed.shape)} for it. Are the launch's arguments in the order of the kernel's "
             "parameters? If a tensor is meant, tl.load reads it."
         )
+    if name in context.parameters and context.caller not in ("", "_run_grid"):
+        return (
+            f"{name} is an address in this function, and `{context.text}` needs numbers. Are the arguments "
+            "of its call in the order of its parameters? tl.load reads what is stored at an address."
+        )
+    exchanged = _exchanged(context)
+    if exchanged:
+        return f"{name} is an address in this kernel: {exchanged}"
     if is_tile(value):
         return (
             f"`{name}` holds addresses, and `{context.text}` needs the values there. Load them first: "
@@ -295,6 +303,22 @@ def _what_it_is(context: ErrorContext, node: ast.AST, value: Any) -> str:
         f"{name} is an address, and `{context.text}` needs the numbers stored there. Load them first: "
         f"`x = tl.load({name} + offsets, mask=…)`."
     )
+
+
+def _exchanged(context: ErrorContext) -> str:
+    """What the launch passes in the wrong place: a tensor for a number and a number for a pointer."""
+    for name, handed in context.given.items():
+        pointer = next((p for p, x in context.given.items() if _lacks_its_tensor(p, x)), "")
+        if isinstance(handed, torch.Tensor) and not name.lower().endswith(POINTERS) and pointer:
+            return (
+                f"the launch passes a tensor for {name}, and a number for {pointer}. Are its arguments in "
+                "the order of the kernel's parameters?"
+            )
+    return ""
+
+
+def _lacks_its_tensor(name: str, handed: Any) -> bool:
+    return name.lower().endswith(POINTERS) and isinstance(handed, int | float)
 
 
 def _extent(value: Any) -> str:

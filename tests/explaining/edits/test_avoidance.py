@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from flashlearn.explaining.edits import edits_of
-from flashlearn.explaining.edits.avoidance import avoids, stays_inside_alone
+from flashlearn.explaining.edits.avoidance import avoids, chooses_a_tile, stays_inside_alone
 from flashlearn.explaining.edits.naturalness import Naturalness, naturalness
 
 TEXT = """@triton.jit
@@ -67,3 +67,21 @@ def test_an_access_that_goes_elsewhere_or_nowhere_is_no_repair_of_its_address():
     assert stays_inside_alone(edit(TEXT, 9, "q_ptr + i * row + pid * column", "q_ptr + i * row"))
     assert stays_inside_alone(edit(TEXT, 13, "i < n", "i > n"))
     assert not stays_inside_alone(edit(TEXT, 13, "i < n", "i <= n"))
+
+
+TILES = """def f(x, n, m):
+    wide = 64 if n <= 512 else 32
+    rows = max(1, min(8, 1024 // wide))
+    block = max(16, triton.next_power_of_2(n - 1))
+    kernel[(triton.cdiv(m, rows),)](x, n, WIDE=wide, ROWS=rows, BLOCK=block)
+    return x if n <= 3 else 2 * x
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "old", "new"), [(2, "n <= 512", "n > 512"), (3, "1024 // wide", "1024 % wide")]
+)
+def test_another_choice_among_sizes_of_a_tile_is_told_from_a_tile_that_must_cover_a_dimension(line, old, new):
+    assert chooses_a_tile(TILES, edit(TILES, line, old, new))
+    assert not chooses_a_tile(TILES, edit(TILES, 4, "1", "0"))
+    assert not chooses_a_tile(TILES, edit(TILES, 6, "n <= 3", "n < 3"))

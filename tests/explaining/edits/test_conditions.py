@@ -87,7 +87,7 @@ def order(text: str, *cases: tuple[Status, dict[str, int]]) -> list[tuple[str, s
 
 
 def test_where_only_other_lengths_fail_names_of_lengths_are_exchanged_early():
-    text = "@triton.jit\ndef number(i, j, S_q, S_k):\n    return i * S_q + j\n"
+    text = "@triton.jit\ndef number(i, j, S_q, S_k):\n    return (i * S_q + j) % S_k\n"
     square, other = {"S_q": 16, "S_k": 16}, {"S_q": 16, "S_k": 32}
     at = [order(text, (Status.PASS, p), (Status.WRONG, other)).index(("S_q", "S_k")) for p in (square, other)]
     assert at[0] < 3 < at[1]

@@ -32,6 +32,22 @@ def made(text: str, kind: str) -> set[tuple[str, str]]:
     return {(edit.old, edit.new) for edit in edits_of(text.strip()) if edit.kind.name == kind}
 
 
+def test_a_name_that_nothing_reads_is_likely_to_be_the_one_meant():
+    text = "@triton.jit\ndef f(x, i, j):\n    near = i - j\n    far = i + j\n    return x * near - i\n"
+    edits = [(0, edit) for edit in edits_of(text) if edit.old == "near"]
+    unread = {edit.new for _, edit in edits if edit.reads_unread}
+    assert unread == {"far"}
+
+
+def test_a_stride_that_is_multiplied_by_itself_is_taken_out_and_not_exchanged():
+    text = KERNEL.strip().replace("start * stride_row", "start * stride_row * stride_row")
+    changed = [
+        e for e in edits_of(text) if "stride_row" in e.old and e.kind.name in ("name", "redundant operand")
+    ]
+    assert not any(e.kind.name == "name" for e in changed)
+    assert ("start * stride_row * stride_row", "start * stride_row") in {(e.old, e.new) for e in changed}
+
+
 def test_interleaved_lanes_become_contiguous():
     interleaved = "me + tl.arange(0, BLOCK) * tl.num_programs(0)"
     assert (interleaved, "me * BLOCK + tl.arange(0, BLOCK)") in made(KERNEL, "index not scaled")

@@ -65,6 +65,23 @@ def test_outputs_of_a_formula_have_slices():
     assert kernel == [{3, 6}]
 
 
+def test_outputs_that_a_function_returns_clear_it_and_the_functions_that_it_is_given():
+    hook = "@triton.jit\ndef hook(x):\n    return x * 2.0\n"
+    launcher = """def f(x):
+    a, b = given(x, hook)
+    *more, last = given(x, 1)
+    z = torch.empty_like(x)
+    f_kernel[(1,)](a, x, z, 1)
+    return a, *more, z
+"""
+    sections = [Section("hook", "file", 1, hook), FOUND[0], Section("f", "file", 31, launcher)]
+    outcomes = [outcome(a=True, b=True, c=True, z=False)]
+    suspects = suspect_lines(sections, ("a", "b", "c", "z"), outcomes)
+    assert suspects[0] == {0}, "no line of the hook"
+    assert {9, 11} <= suspects[1]
+    assert not {2, 3} & suspects[2] and {4, 5} <= suspects[2]
+
+
 def test_names_of_batch_and_head_are_computed_from_a_program_and_no_lane():
     assert head_names(TREE) == {"pair", "b", "h", "H", "x_batch", "x_head"}
 

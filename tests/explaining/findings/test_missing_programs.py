@@ -18,12 +18,24 @@ def launch(*grid: int, block: int = 16) -> Launch:
 def test_a_grid_that_is_rounded_down_is_told_with_the_number_of_programs_that_are_needed():
     writers = torch.full((37, 4), -1)
     writers[:16], writers[16:32] = 0, 1
-    said, step = missing_programs("y", writers, [launch(2)])
+    one = Launch(kernel_of("tl.store(y_ptr + rows, x)"), "kernel", (2, 1, 1), {}, {"BLOCK": 16}, {})
+    said, step = missing_programs("y", writers, [one])
     assert said == (
         "The grid has 2 programs along axis 0, each of which stores 16 of the 37 indices of dimension 0 of "
         "y: with blocks of 16, 3 are needed."
     )
     assert step == GRID
+
+
+def test_blocks_are_not_counted_where_a_program_stores_several_or_the_grid_counts_others():
+    writers = torch.full((37, 4), -1)
+    writers[:16], writers[16:32] = 0, 1
+    loop = kernel_of("for rows in range(0, n, 32):", "    tl.store(y_ptr + rows, x)")
+    of_32 = kernel_of("tl.store(y_ptr + rows, x)")
+    for kernel, tiles in ((loop, {"BLOCK": 16}), (of_32, {"BLOCK": 16, "ROWS": 32})):
+        said, step = missing_programs("y", writers, [Launch(kernel, "kernel", (2, 1, 1), {}, tiles, {})])
+        assert said.endswith("that makes 32.")
+        assert step == GRID_OR_SHARE
 
 
 def test_a_share_that_is_no_block_is_not_blamed_on_the_grid_alone():

@@ -149,6 +149,16 @@ def test_an_address_is_no_array(old, new, words):
     assert words in said(VECTOR, (old, new))
 
 
+def test_arguments_in_another_order_are_asked_about_where_an_address_is_in_the_place_of_a_number():
+    launched = said(VECTOR, (LAUNCH, "(a, n, y, z, x, x.stride(0)"), ("offsets < n", "offsets + 0 < n + 0"))
+    assert "the launch passes a tensor" in launched and "order" in launched
+    fetch = "@triton.jit\ndef fetch(base, i, n):\n    return tl.load(base + i, mask=i < n)\n\n\n"
+    called = said(
+        VECTOR, ("@triton.jit\ndef add", f"{fetch}@triton.jit\ndef add"), (LOAD_X, "fetch(offsets, x_ptr, n)")
+    )
+    assert "i is an address in this function" in called and "Load them first" not in called
+
+
 @pytest.mark.parametrize(
     ("base", "old", "new", "words"),
     [

@@ -128,6 +128,7 @@ def _at_once(
         explanation = explanation_of(predictions, candidate, judged, failing, whole=True)
         fits = (
             explanation is not None
+            and bool(explanation.numbers)
             and not explanation.denied
             and full_explanation([explanation], questions, judged) is not None
         )

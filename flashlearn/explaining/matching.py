@@ -25,10 +25,10 @@ class Fit:
     """How an output meets a prediction.
 
     `misfit` is the distance over what rounding allows, at most 1. `explains` says that the output is wrong
-    and far nearer to the prediction than to the truth, `numbers` how many wrong numbers were predicted: NaN
-    and infinities are not counted, since many mistakes end in them. A `loose` fit agrees where both have
-    numbers, and has its NaN elsewhere, or nothing at all was written: it proves nothing, and speaks
-    against nothing.
+    and far nearer to the prediction than to the truth, `numbers` how many wrong numbers were predicted. NaN
+    and infinities are not counted, nor an output of nothing but zeros: many mistakes end in them. A `loose`
+    fit agrees where both have numbers, and has its NaN elsewhere, or nothing at all was written: it proves
+    nothing, and speaks against nothing.
     """
 
     misfit: float
@@ -123,8 +123,11 @@ def _most(check: OutputCheck) -> float:
 def _predicted_wrong(predicted: torch.Tensor, check: OutputCheck) -> int:
     if predicted.shape != check.expected.shape:
         return predicted.numel()
+    finite = torch.isfinite(predicted)
+    if not bool(predicted[finite].any()):
+        return 0
     wrong = (predicted - check.expected).abs() > 4 * check.allowed
-    return int((wrong & torch.isfinite(predicted)).sum())
+    return int((wrong & finite).sum())
 
 
 def _unwritten(check: OutputCheck) -> bool:

@@ -57,11 +57,22 @@ def in_words(number: float) -> str:
     return f"{float(short):.0f}" if 100 <= number < 1e6 else short
 
 
+def _infinite_sentence(bad: OutputCheck) -> str:
+    """An output with numbers where infinities belong: how many elements are wrong, and how many of these."""
+    got, expected = bad.got.double(), bad.expected.double()
+    infinite = ~torch.isfinite(expected) & (got != expected)
+    wrong = int((infinite | ((got - expected).abs() > bad.allowed)).sum())
+    if wrong == int(infinite.sum()):
+        return f"{bad.name} is wrong where the right answer is infinite."
+    number = int(infinite.sum())
+    return f"{wrong} of {got.numel()} elements of {bad.name} are wrong; {number} of them should be infinite."
+
+
 def _not_finite_sentence(bad: OutputCheck) -> str:
     """How the two differ: a NaN in place of a number, or a number in place of an infinity."""
     not_finite = ~torch.isfinite(bad.got.double()) & torch.isfinite(bad.expected.double())
     if not bool(not_finite.any()):
-        return f"{bad.name} is wrong where the right answer is infinite; other elements may be wrong, too."
+        return _infinite_sentence(bad)
     unwritten = torch.zeros_like(not_finite)
     if bad.writers is not None:
         unwritten = not_finite & (bad.writers.reshape(not_finite.shape) < 0)

@@ -30,6 +30,7 @@ SENTENCES = {
     Status.UNDECIDED: "Every case passes, but the final review of the answer could not be completed.",
     Status.NEEDS_GPU: "This exercise runs only on a GPU, and this machine has none.",
 }
+NEVER_WRITTEN = "How many programs does the grid have in this case, and into which tensor do they store?"
 NEXT_STEPS = {
     Status.TIMEOUT: "Look for a loop that never ends, or a grid of far more programs than blocks.",
     Status.OUT_OF_BOUNDS: "Compare the marked line's addresses with the tensor's size.",
@@ -65,8 +66,15 @@ def next_step_of(result: CheckResult) -> str:
     if result.status is Status.WRONG and result.exercise.kind is Kind.TORCH:
         return f"{_contrast(result)}{_compare(result)}"
     if result.status is Status.WRONG:
-        return _compare(result)
+        return NEVER_WRITTEN if _is_never_written(result) else _compare(result)
     return NEXT_STEPS.get(result.status, "")
+
+
+def _is_never_written(result: CheckResult) -> bool:
+    """True if no program wrote any element of the first wrong output in the case that is spoken of."""
+    outcome = result.principal
+    bad = [check for check in outcome.outputs if not check.ok] if outcome is not None else []
+    return bool(bad) and bad[0].writers is not None and bool((bad[0].writers < 0).all())
 
 
 def with_its_case(result: CheckResult, message: str, case: str = "") -> str:

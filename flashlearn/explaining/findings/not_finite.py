@@ -40,7 +40,9 @@ class NotFinite(Rule):
     def look(cls, clue: Clue) -> NotFinite | None:
         """The elements that are not finite and should be."""
         bad = ~torch.isfinite(clue.got) & torch.isfinite(clue.expected)
-        if not bad.any():
+        writers = clue.check.writers
+        unwritten = writers is not None and bool((writers < 0).reshape(bad.shape)[bad].any())
+        if not bad.any() or unwritten:  # what memory held before comes from no operation
             return None
         count, total, first = clue.extent(bad)
         large = bad & (clue.expected.abs() >= 0.1 * clue.expected[bad].abs().max())

@@ -87,19 +87,19 @@ MISTAKES = {
     "C read as well": Mistake(
         "C is counted twice, as if it were read and written. The accumulator lives in registers; C is only "
         "written, once.",
-        "How many loads of C does a program make?",
+        "Count the M·N elements of C once.",
         **formula("C read"),
     ),
     "C in fp32": Mistake(
         "C is counted with four bytes for each element, the accumulator's. What is stored has C's dtype: e "
         "bytes, like A and B.",
-        "How many bytes does an element of C take in memory?",
+        "Multiply M·N by e.",
         **formula("C in fp32"),
     ),
     "C once per step": Mistake(
         "You counted C in every step over K. The accumulator stays in registers from step to step, and C is "
         "stored once, when the sum is complete.",
-        "How often does a program store its tile of C?",
+        "Count the M·N elements of C once.",
         **formula("C in every step", also=("C in every step, rounded up",)),
     ),
     "one element per program": Mistake(

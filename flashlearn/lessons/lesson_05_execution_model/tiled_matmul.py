@@ -52,17 +52,17 @@ MISTAKES = {
     "addresses do not advance": Mistake(
         "Every step of the loop multiplies the first blocks of A and B again, as if the addresses did not "
         "move.",
-        "Which inner indices do the blocks of A and B have in the second step?",
+        "From step to step the inner index grows by the size of a block.",
         **formula("A stays", "B stays"),
     ),
     "A's pointer is not advanced": Mistake(
         "Every step of the loop uses the first block of A.",
-        "Which columns of A does the second step load?",
+        "In each step A is read at the same inner indices as B.",
         **formula("A stays"),
     ),
     "B's pointer is not advanced": Mistake(
         "Every step of the loop uses the first block of B.",
-        "Which rows of B does the second step load?",
+        "In each step B is read at the same inner indices as A.",
         **formula("B stays"),
     ),
     "first block of K left out": Mistake(

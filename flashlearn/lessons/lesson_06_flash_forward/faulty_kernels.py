@@ -68,7 +68,7 @@ def kernel_mistakes(causal: bool) -> dict[str, Mistake]:
         "the first tile again and again": Mistake(
             "Every step reads the first tile of K and V, and later keys are never seen. With a single tile "
             "of keys that makes no difference.",
-            "Which keys does the second step load?",
+            "From step to step the keys move on by a tile.",
             launcher=faulty_forward("first tile again", causal),
         ),
         "K is not transposed": Mistake(

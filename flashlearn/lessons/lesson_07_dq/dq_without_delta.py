@@ -70,7 +70,7 @@ MISTAKES = {
     ),
     "values in place of keys": Mistake(
         "delta is multiplied by Σ P V. The second sum, like the first, is one of keys: Σ P K.",
-        "Which tile is P multiplied by in the second sum?",
+        "The second part of dQ_i is alpha delta_i Σ_j P_ij K_j.",
         **formula("values averaged"),
     ),
     "alpha in one part only": Mistake(

@@ -32,8 +32,8 @@ def causal_forward(formula: FaultyFormula) -> dict[str, Mistake]:
             **formula("one key too many", also=("one key too many in the mask",)),
         ),
         "top-left alignment": Mistake(
-            "The mask is j ≤ i, aligned top-left. With S_q = S_k that is the same; where they differ, "
-            "the last query must see the last key.",
+            "The mask is j ≤ i, aligned top-left. Only for S_q = S_k is that right: the last query must see "
+            "the last key.",
             "Query i sees the keys j ≤ i + S_k − S_q.",
             **formula(
                 "top-left",

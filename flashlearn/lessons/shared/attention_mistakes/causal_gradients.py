@@ -61,7 +61,7 @@ def causal_only(formula: FaultyFormula, keys: bool) -> dict[str, Mistake]:
         "mask aligned top-left": Mistake(
             "The mask is aligned top-left: query i sees the keys j ≤ i. In this course the last query sees "
             "the last key (bottom-right): j ≤ i + S_k − S_q. The two masks agree only for S_q = S_k.",
-            "How does S_k − S_q come into the mask?",
+            "Query i sees the keys j ≤ i + S_k − S_q.",
             **formula(
                 "top-left",
                 also=(

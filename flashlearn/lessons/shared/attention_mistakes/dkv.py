@@ -45,13 +45,13 @@ def dkv(formula: FaultyFormula) -> dict[str, Mistake]:
         ),
         "dV from O": Mistake(
             "dV was computed as Pᵀ O. The incoming gradient is dO: dV = Pᵀ dO.",
-            "Which tile is Pᵀ multiplied by?",
+            "dV_j is Σ_i P_ij dO_i.",
             **formula("dV from O"),
         ),
         "dS meets K": Mistake(
             "dK was computed as dSᵀ K. S = alpha Q Kᵀ, so the derivative by K brings Q: dK = alpha dSᵀ Q. "
             "The shapes fit because the tile is square.",
-            "Which tile is dSᵀ multiplied by?",
+            "dK_j is alpha Σ_i dS_ij Q_i.",
             **formula("dS meets K"),
         ),
         "dS not transposed": Mistake(
@@ -106,12 +106,12 @@ def dkv(formula: FaultyFormula) -> dict[str, Mistake]:
         ),
         "dO's pointer is not advanced": Mistake(
             "Every step uses the first tile of dO, while Q advances.",
-            "Which tile of dO does the second step load?",
+            "In each step dO is read at the same queries as Q.",
             **formula("dO stays"),
         ),
         "Q's pointer is not advanced": Mistake(
             "Every step uses the first tile of Q, while dO advances.",
-            "Which tile of Q does the second step load?",
+            "In each step Q is read at the same queries as dO.",
             **formula("Q stays"),
         ),
         **common(formula, keys=True),

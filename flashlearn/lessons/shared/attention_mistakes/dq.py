@@ -39,7 +39,7 @@ def dq(formula: FaultyFormula) -> dict[str, Mistake]:
         ),
         "dQ from V": Mistake(
             "dQ comes out as alpha dS V. S = alpha Q Kᵀ, so the derivative by Q brings K: dQ = alpha dS K.",
-            "Which tile is dS multiplied by?",
+            "dQ_i is alpha Σ_j dS_ij K_j.",
             **formula("dS meets V"),
         ),
         "dS transposed": Mistake(
@@ -73,12 +73,12 @@ def dq(formula: FaultyFormula) -> dict[str, Mistake]:
         ),
         "V's pointer is not advanced": Mistake(
             "Every step computes dP from the first tile of V, while K advances.",
-            "Which tile of V does the second step load?",
+            "In each step V is read at the same keys as K.",
             **formula("V stays"),
         ),
         "K's pointer is not advanced": Mistake(
             "Every step uses the first tile of K, while V advances.",
-            "Which tile of K does the second step load?",
+            "In each step K is read at the same keys as V.",
             **formula("K stays"),
         ),
         **common(formula, keys=False),

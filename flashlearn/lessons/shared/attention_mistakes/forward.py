@@ -93,7 +93,7 @@ def common(formula: FaultyFormula) -> dict[str, Mistake]:
             "O is that of the last tile alone, and LSE is −inf, as where the new maximum is computed and "
             "not kept: then the old one is −inf in every step, and the factor exp(−inf) = 0 drops what "
             "was summed before.",
-            "Which number is the old maximum in the second step?",
+            "The new maximum is the old one of the next step.",
             **formula("m never updated"),
         ),
         "one maximum for all rows": Mistake(
@@ -168,7 +168,7 @@ def common(formula: FaultyFormula) -> dict[str, Mistake]:
         "log2 e is missing from S": Mistake(
             "The exponentials are 2^(s − m), where e^(s − m) belongs: log2 e is missing, so every exponent "
             "is too small by the factor ln 2, and O is a softmax of S ln 2.",
-            "e^x is 2^(x log2 e): which of the two do you compute?",
+            "e^x is 2^(x log2 e).",
             **formula(
                 "exp2 of natural numbers", also=(("exp2 of natural numbers", "lse of the base-2 sum"),)
             ),
@@ -187,12 +187,12 @@ def common(formula: FaultyFormula) -> dict[str, Mistake]:
         ),
         "V's pointer is not advanced": Mistake(
             "Every step multiplies by the first tile of V, while K advances.",
-            "Which tile of V does the second step load?",
+            "In each step V is read at the same keys as K.",
             **formula("V stays"),
         ),
         "K's pointer is not advanced": Mistake(
             "Every step computes the scores of the first tile of K, while V advances.",
-            "Which tile of K does the second step load?",
+            "In each step K is read at the same keys as V.",
             **formula("K stays"),
         ),
         "rescale with the wrong sign": Mistake(

@@ -89,7 +89,7 @@ def common(formula: FaultyFormula, keys: bool) -> dict[str, Mistake]:
         ),
         "dP from K": Mistake(
             f"{dp} was computed as dO Kᵀ. O = P V, so dO is multiplied by V: dP = dO Vᵀ.",
-            "Which tile is dO multiplied by?",
+            "dP_ij is Σ_d dO_id V_jd.",
             **formula("dP from K"),
         ),
         "dP rounded before delta is subtracted": Mistake(
@@ -99,7 +99,7 @@ def common(formula: FaultyFormula, keys: bool) -> dict[str, Mistake]:
             **formula("dP in half"),
         ),
         "LSE forgotten": Mistake(
-            "P comes out as exp(s): LSE is not subtracted, so no row of P sums to 1.",
+            "P comes out as exp(s): LSE is not subtracted.",
             "P = exp(S − LSE): the forward pass saved LSE for this.",
             **formula("LSE forgotten"),
         ),
@@ -117,7 +117,7 @@ def common(formula: FaultyFormula, keys: bool) -> dict[str, Mistake]:
         "log2 e is missing": Mistake(
             "P comes out as 2^(s − LSE), where e^(s − LSE) belongs: the factor log2 e is missing, and "
             "every exponent is too small by the factor ln 2.",
-            "e^x is 2^(x log2 e): which of the two do you compute?",
+            "e^x is 2^(x log2 e).",
             **formula("exp2 of natural numbers"),
         ),
         "alpha twice in S": Mistake(
@@ -127,12 +127,12 @@ def common(formula: FaultyFormula, keys: bool) -> dict[str, Mistake]:
         ),
         "dP from O": Mistake(
             f"{dp} was computed as O Vᵀ. dP is the loss's derivative by P, so it starts from dO: dP = dO Vᵀ.",
-            "Which of O and dO is multiplied by V?",
+            "dP_ij is Σ_d dO_id V_jd.",
             **formula("dP from O"),
         ),
         "dP from Q": Mistake(
             f"{dp} was computed as Q Vᵀ. O = P V, so dO is multiplied by V: dP = dO Vᵀ.",
-            "Which tile is multiplied by V?",
+            "dP_ij is Σ_d dO_id V_jd.",
             **formula("dP from Q"),
         ),
         "first tile missing": Mistake(

@@ -95,7 +95,7 @@ MISTAKES = {
     ),
     "in half precision": Mistake(
         "The products, or their sum, are computed in half precision, though delta is fp32.",
-        "The product of two fp16 numbers is exact in fp32: convert before you multiply.",
+        "Multiply and sum in fp32.",
         launcher=_with(
             (f"o = {LOAD_O}.to(tl.float32)", f"o = {LOAD_O}"),
             (f"{LOAD_DO}.to(tl.float32)", LOAD_DO),

@@ -55,8 +55,8 @@ def dq(formula: FaultyFormula) -> dict[str, Mistake]:
             **formula("whole blocks only"),
         ),
         "padded keys get a probability": Mistake(
-            "Where all scores are far below 0, dQ is NaN, as it would be if padded keys took part: with the "
-            "score 0, P = exp(0 − LSE) is infinite where LSE is below −89, and ∞ · 0 is NaN.",
+            "Where all scores are far below 0, dQ is NaN, as it is if padded keys take part, whose P = "
+            "exp(0 − LSE) is infinite, and ∞ · 0 is NaN; or if P is exp(S) / exp(LSE), which is 0/0.",
             "Where LSE is far below 0, which entries of P are not finite?",
             **formula("padded keys"),
         ),

@@ -182,7 +182,7 @@ def common(formula: FaultyFormula) -> dict[str, Mistake]:
         "divided in every step": Mistake(
             "The numerator of O is divided by l in every step, and the next step goes on with the quotient "
             "as if it were still the numerator.",
-            "Add exponentials, bring them to one maximum, and divide once, after the last tile.",
+            "Divide once, after the last tile, or multiply by the old l before the next one.",
             **formula("divided in every step"),
         ),
         "V's pointer is not advanced": Mistake(

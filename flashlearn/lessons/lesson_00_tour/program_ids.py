@@ -41,7 +41,7 @@ def _with(old: str, new: str) -> Variant:
 MISTAKES = {
     "no mask": Mistake(
         sentence="The last program writes past the end of ids: its block is longer than what is left.",
-        next_step="Give tl.store a mask that is true for the lanes whose element exists: offsets < n.",
+        next_step="A mask lets through the lanes whose element exists: element i does if i < n.",
         launcher=_with(", mask=offsets < n", ""),
         status=Status.OUT_OF_BOUNDS,
     ),
@@ -50,15 +50,14 @@ MISTAKES = {
             "Several programs write the same slots: their blocks overlap. Program p owns "
             "the block that begins at p · block, and no other."
         ),
-        next_step="Where does the block of program p begin, and which number in the address says so?",
+        next_step="Which number in the address differs from program to program?",
         launcher=_with("pid * BLOCK + tl.arange", "tl.arange"),
         status=Status.RACE,
     ),
     "tail without a program": Mistake(
         sentence="The ragged tail was never written, as if there were n // block programs, or blocks: "
         "that rounds down.",
-        next_step="How many programs do n elements take if the last block is not full, and does that "
-        "one's mask let through what is left?",
+        next_step="Which program writes element n − 1, the last one?",
         launcher=_with("triton.cdiv(n, block)", "max(n // block, 1)"),
     ),
     "element numbers": Mistake(
@@ -114,7 +113,7 @@ MISTAKES = {
     ),
     "counted from one": Mistake(
         sentence="Every number is one too large: programs are counted from 0.",
-        next_step="The first program's number is 0: what is added to it?",
+        next_step="Element 0 belongs to program 0.",
         wrong=lambda x, block: ids(x, block) + 1,
     ),
     "lanes counted from one": Mistake(
@@ -122,13 +121,12 @@ MISTAKES = {
             "Every block is shifted by one: element 0 is never written, and the first element of each later "
             "block has the number of the program before."
         ),
-        next_step="Lanes count from 0: what is added to the offsets?",
+        next_step="The first element of program p has the number p · block.",
         launcher=_with("tl.arange(0, BLOCK)", "tl.arange(1, 1 + BLOCK)"),
     ),
     "number of programs": Mistake(
         sentence="Every slot holds how many programs there are, not which one wrote it.",
-        next_step="A program can ask for two numbers, the size of the grid and its own place in it. Which "
-        "one do you store?",
+        next_step="What belongs in a slot is its program's own place in the grid.",
         wrong=lambda x, block: torch.full_like(ids(x, block), _programs(x, block)),
     ),
 }

@@ -82,7 +82,7 @@ MISTAKES = {
     ),
     "one column too many": Mistake(
         sentence="The mask lets through columns that do not exist: they are counted from 0 to columns − 1.",
-        next_step="A lane takes part if its column is below `columns`: compare with that, and with <.",
+        next_step="A lane takes part if its column is below `columns`.",
         launcher=_with("j < columns", "j < columns + 1"),
         status=Status.OUT_OF_BOUNDS,
     ),
@@ -102,15 +102,13 @@ MISTAKES = {
     ),
     "cut to a power of two": Mistake(
         sentence="The end of each row is missing, from the largest power of two on that is not more than "
-        "`columns`: the block is one power of two too small.",
-        next_step="A block has to hold the whole row: it is the smallest power of two that is not less than "
-        "`columns`.",
+        "`columns`, as if the block were one power of two too small.",
+        next_step="The sum goes over all columns, 0 to columns − 1.",
         wrong=_cut_to_a_power_of_two,
     ),
     "first row everywhere": Mistake(
         sentence="Every element of s is the sum of row 0, whichever program wrote it.",
-        next_step="Which number tells programs apart, and does the address contain it, times the stride "
-        "of the rows?",
+        next_step="Row i begins i row strides from the first element.",
         wrong=_first_row_for_all,
     ),
     "strides swapped": Mistake(
@@ -122,8 +120,7 @@ MISTAKES = {
     ),
     "summed in half precision": Mistake(
         sentence="The sum was computed in half precision: fp16 keeps 11 significant bits, and bf16 keeps 8.",
-        next_step="tl.sum adds in the dtype that it is given: convert before you add. The store converts "
-        "back.",
+        next_step="Convert to fp32 before you add.",
         launcher=_with("x.to(tl.float32)", "x"),
     ),
 }

@@ -55,7 +55,7 @@ MISTAKES = {
         sentence=(
             "Block 0 of z is all that is ever written: every program writes that block, or there is only one."
         ),
-        next_step=("Where does program p begin, and how many programs do n elements take?"),
+        next_step=("Which program writes the first element after block 0?"),
         launcher=_with(("pid * BLOCK + tl.arange", "tl.arange")),
     ),
     "tail without a program": Mistake(
@@ -63,33 +63,32 @@ MISTAKES = {
             "The ragged tail of z was never written, as if there were n // BLOCK programs, or blocks: "
             "that rounds down."
         ),
-        next_step="How many blocks does triton.cdiv give, and does the mask let all n elements through?",
+        next_step="Which program writes element n − 1, the last one?",
         launcher=_with(("triton.cdiv(n, BLOCK)", "max(n // BLOCK, 1)")),
     ),
     "a scales the sum": Mistake(
         sentence="z is a·(x + y): a scales y too.",
-        next_step="z = a·x + y: which terms does a multiply?",
+        next_step="z = a·x + y: a multiplies x alone.",
         wrong=lambda a, x, y: a * (x + y),
     ),
     "a scales y": Mistake(
         sentence="z is x + a·y: the other vector is scaled.",
-        next_step="It is x that should be scaled. Which one does the kernel multiply by a, and which one "
-        "does it get as x?",
+        next_step="z = a·x + y: a multiplies x.",
         wrong=lambda a, x, y: x + a * y,
     ),
     "a is missing": Mistake(
         sentence="z is x + y: the factor a is missing.",
-        next_step="z = a·x + y: where does a come in?",
+        next_step="z = a·x + y: a multiplies x.",
         wrong=lambda a, x, y: x + y,
     ),
     "y is subtracted": Mistake(
         sentence="z is a·x − y: y is subtracted.",
-        next_step="Look at the sign in front of y: z is a sum.",
+        next_step="z is the sum of a·x and y.",
         wrong=lambda a, x, y: a * x - y,
     ),
     "a is added": Mistake(
         sentence="z is a + x + y: a is added to x, and x is not multiplied by it.",
-        next_step="Which operation is between a and x?",
+        next_step="z = a·x + y: a multiplies x.",
         wrong=lambda a, x, y: a + x + y,
     ),
     "a·x is rounded": Mistake(
@@ -97,7 +96,7 @@ MISTAKES = {
             "a·x is rounded to the dtype of x before y is added: where the two nearly cancel, the result "
             "consists of the very digits that are lost."
         ),
-        next_step="In which dtype is a·x when y is added? Add in fp32, and round once, when z is stored.",
+        next_step="Add in fp32, and round once, when z is stored.",
         wrong=lambda a, x, y: (a * x.float()).to(x.dtype) + y,
     ),
 }

@@ -61,8 +61,7 @@ def _with(*edits: tuple[str, str]) -> Variant:
 MISTAKES = {
     "rows below the matrix": Mistake(
         "A load reaches below the last row: its mask lets through rows that do not exist.",
-        "The mask of a tile has two factors, one for its rows and one for its columns: what is each "
-        "compared with?",
+        "A mask hides the rows from M on.",
         launcher=_with(("mask=in_tile", "mask=in_columns[None, :]")),
         status=Status.OUT_OF_BOUNDS,
     ),
@@ -75,24 +74,23 @@ MISTAKES = {
     ),
     "the first tile only": Mistake(
         "Only the rows of the first tile are added up. A batch has more rows than a tile.",
-        "The loop goes over the rows, tile by tile up to M: does its address move on, and are the sums of "
-        "every tile added?",
+        "Where do the rows of the second tile enter the sums?",
         **with_faults(column_sums, "first tile only"),
     ),
     "the last, short tile left out": Mistake(
         "The rows of the last tile are missing from the sums, either always or only where that "
         "tile is not full.",
-        "How many tiles do M rows take, if the last one is short, and does the mask let its rows through?",
+        "Where does row M − 1, the last one, enter the sums?",
         **with_faults(column_sums, "ragged tile left out", also=("last tile left out",)),
     ),
     "the first tile left out": Mistake(
         "The rows of the first tile are missing from the sum.",
-        "Which row does the loop reach first, which last, and is each of them added?",
+        "Where do the rows of the first tile enter the sums?",
         **with_faults(column_sums, "first tile left out"),
     ),
     "tiles that overlap": Mistake(
-        "Rows are counted more than once: a tile has more rows than the step of the loop.",
-        "Two numbers have to agree: the rows of a tile, and the step from one tile to the next.",
+        "Rows are counted more than once, as if a tile had more rows than the step to the next one.",
+        "A tile begins with the row after the last one of the tile before.",
         **with_faults(column_sums, "tiles twice as high", also=("steps of one row",)),
     ),
     "mean instead of sum": Mistake(
@@ -103,12 +101,12 @@ MISTAKES = {
     "summed along the wrong axis": Mistake(
         "The sums run along the rows of a tile, where they should run down its columns. With square tiles "
         "the shapes fit, and the sums of rows land where the sums of columns belong.",
-        "db[j] adds up over i: which axis of the tile is i, and which one has to go?",
+        "db[j] adds up over i: which axis of the tile is i?",
         **with_faults(column_sums, "rows of the tile summed"),
     ),
     "the last tile overwrites": Mistake(
         "db holds the sums of the last tile alone, as if each tile's sums replaced those before.",
-        "What happens in a step to the sums of the tiles before, in registers and in memory?",
+        "Where do the sums of the earlier tiles get lost?",
         **with_faults(column_sums, "last tile only"),
     ),
     "load, add, store": Mistake(

@@ -38,7 +38,7 @@ MISTAKES = {
         "The shapes of your operands do not fit. Where all sizes are equal the product goes through, and "
         "the numbers are wrong.",
         "Write the shapes under the factors: dx [M, K] from dy [M, N] and w [K, N]; dw [K, N] from x [M, K] "
-        "and dy. One of the two is transposed in each product.",
+        "and dy.",
         launcher=_untransposed,
         status=Status.CRASHED,
     ),

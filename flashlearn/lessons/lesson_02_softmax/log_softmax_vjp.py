@@ -47,7 +47,7 @@ MISTAKES = {
     "one class and the sign": Mistake(
         "You returned p − dlog: the gradient of a cross-entropy loss, if dlog is 1 at its class. Here dlog "
         "is what has arrived, with its sign, and its entries need not sum to 1.",
-        "Which sign has the path from s_j to its own logarithm, and by what is p multiplied?",
+        "Which sign does the path from s_j to its own logarithm have?",
         wrong=lambda p, dlog: p - dlog,
     ),
     "log Z forgotten": Mistake(

@@ -59,17 +59,17 @@ MISTAKES = {
     ),
     "p in front forgotten": Mistake(
         "You stored dp − ⟨p, dp⟩, without the factor p in front.",
-        "Both terms carry a p_j. Which of yours has none?",
+        "Both terms carry a p_j.",
         **formula("no p in front"),
     ),
     "p on dp alone": Mistake(
         "You stored p · dp − ⟨p, dp⟩: the inner product is subtracted without the factor p.",
-        "Both terms carry a p_j. Which of yours has none?",
+        "Both terms carry a p_j.",
         **formula("p on dp alone"),
     ),
     "only the diagonal of J": Mistake(
         "You stored p (1 − p) dp: the diagonal of J alone, as for a sigmoid.",
-        "dp_k reaches ds_j for every k of the row: that is what the inner product carries.",
+        "The inner product goes over the whole row: dp_k reaches ds_j for every k.",
         **formula("only the diagonal"),
     ),
     "plus ⟨p, dp⟩": Mistake(
@@ -89,28 +89,26 @@ MISTAKES = {
         **formula("p subtracted"),
     ),
     "padding of −inf": Mistake(
-        "The padding is −inf, as in the forward kernel. Here it enters a product: −inf · −inf is ∞, the "
-        "inner product becomes infinite, and the row with it.",
+        "Rows shorter than their block are not finite, as happens if the padding is −inf, as in the forward "
+        "kernel: −inf · −inf is ∞, and so is the inner product.",
         "Padding must add nothing to Σ p dp: which number does that, as a factor?",
         **formula("padding of −inf", also=("−inf up to 16 too",)),
     ),
     "inner product of the last block": Mistake(
         "The inner product is that of the row's last block alone, as if each block replaced what was summed.",
-        "What happens in a step to the sum of the blocks before?",
+        "Where do the earlier blocks get lost?",
         **formula("last tile only"),
     ),
     "inner product without the last block": Mistake(
         "The last block of the row is missing from the inner product, either always or only where "
         "that block is not full.",
-        "How many blocks does a row of N columns take, if the last one is not full, and does the mask let "
-        "its columns through?",
+        "Where does column N − 1, the last one, enter the inner product?",
         **formula("ragged tile left out", also=("last tile left out",)),
     ),
     "stored before the sum is complete": Mistake(
         "Each block of the row is stored with the inner product as far as it had been summed: the blocks "
         "after it are missing there.",
-        "Every entry needs the sum over the whole row. When is that known, and when may the first entry be "
-        "stored?",
+        "Every entry needs the sum over the whole row.",
         **formula("inner so far"),
     ),
     "load without a mask": Mistake(

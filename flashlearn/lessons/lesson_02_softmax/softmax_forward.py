@@ -28,12 +28,12 @@ MISTAKES = {
         "Scores far from 0 give NaN, as they do if no maximum is subtracted, or not the row's own: "
         "exp(89) is infinite in fp32, and ∞/∞ is NaN; exp(−200) is 0, so that a row far below zero "
         "becomes 0/0.",
-        "Is the row's maximum subtracted in every exponent? Then the largest exponential is exp(0) = 1.",
+        "With the row's maximum subtracted, the largest exponential is exp(0) = 1.",
         **formula("no maximum"),
     ),
     "padding enters the sum": Mistake(
-        "The padding is 0, or another number that is not −inf, so padded lanes take part in the row's sum: "
-        "a score of 0 adds exp(0 − m), with m the row's maximum.",
+        "Padded lanes take part in the row's sum, as if they held 0, or another number that is not −inf: a "
+        "score of 0 adds exp(0 − m), with m the row's maximum.",
         "What must a padded lane hold so that it changes neither a maximum nor a sum of exponentials?",
         **formula("zeros in whole rows", also=("zeros in the sum",)),
     ),
@@ -48,19 +48,19 @@ MISTAKES = {
         "Rows whose scores lie far below those of the other rows come out as NaN, as they do if one maximum "
         "is taken over all rows of a program's tile: then all exponentials of such a row vanish, and 0/0 is "
         "NaN.",
-        "Over which axis is the maximum taken? Each row has its own, as it has a sum of its own.",
+        "Each row has a maximum of its own, over its own scores.",
         **formula("one maximum for all rows"),
     ),
     "a finite number for −inf": Mistake(
-        "A large negative number takes the place of −inf, in padded lanes or as the initial maximum. In a "
-        "row that lies below that number, all exponentials vanish.",
+        "In a row below some large negative number all exponentials vanish, as they do if that number takes "
+        "the place of −inf, in padded lanes or as the initial maximum.",
         "−inf is below every score, so a maximum should start from it, and padded lanes should hold it.",
         **formula("maximum above −10^4", also=("padding of −10^4",)),
     ),
     "divided by the sum so far": Mistake(
         "Each block of p is divided by the sum of the blocks up to its own, as if it were stored while the "
         "sum is still growing. The sum is complete only after the last block.",
-        "Finish the loop that sums, then divide and store in a loop of its own.",
+        "Divide only when the whole row has been summed.",
         **formula("sum so far"),
     ),
     "the sum lacks the maximum": Mistake(
@@ -72,13 +72,13 @@ MISTAKES = {
     "the sum of the last block": Mistake(
         "The denominator is the sum of the row's last block alone, as if each block replaced what was "
         "summed.",
-        "What happens in a step to the sum of the blocks before?",
+        "Where does the sum of the earlier blocks get lost?",
         **formula("last tile only"),
     ),
     "the maximum of the last block": Mistake(
-        "The maximum is that of the row's last block, as if each block replaced it. In exact arithmetic "
-        "any number may be subtracted; in fp32 a score that is 89 larger overflows.",
-        "What happens in a step to the maximum of the blocks before?",
+        "The result is as if the maximum were that of the row's last block. In exact arithmetic any number "
+        "may be subtracted; in fp32 a score that is 89 larger overflows.",
+        "Where does the maximum of the earlier blocks get lost?",
         **formula("last tile's maximum"),
     ),
     "l not rescaled": Mistake(
@@ -95,7 +95,7 @@ MISTAKES = {
     ),
     "normalised over columns": Mistake(
         "Each column sums to 1 where each row should: maximum and sum are those of a column.",
-        "One program owns one row: program i needs the elements s[i, 0], …, s[i, N − 1].",
+        "The maximum and the sum of row i go over s[i, 0], …, s[i, N − 1].",
         **formula("over columns"),
     ),
     "not divided by the sum": Mistake(
@@ -107,12 +107,12 @@ MISTAKES = {
     ),
     "divided by the number of columns": Mistake(
         "p is the exponential divided by N, the number of columns, in place of the sum of its row.",
-        "What is the divisor made of, and is it the sum of exp(s − m) with the maximum m of the whole row?",
+        "The divisor is the sum of the row's exponentials, relative to the row's own maximum.",
         **formula("divided by N"),
     ),
     "powers of two": Mistake(
         "p is made of powers of two, 2^(s − m), where e^(s − m) belongs.",
-        "e^x is 2^(x log2 e): which of the two do you compute?",
+        "e^x is 2^(x log2 e).",
         **formula("powers of two"),
     ),
     "logarithm of the softmax": Mistake(

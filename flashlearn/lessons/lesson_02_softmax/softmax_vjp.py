@@ -38,7 +38,7 @@ MISTAKES = {
     ),
     "p on dp alone": Mistake(
         "You returned p · dp − ⟨p, dp⟩: the inner product is subtracted without the factor p.",
-        "Both terms carry a p_j. Which of yours has none?",
+        "Both terms carry a p_j.",
         wrong=lambda p, dp: p.multiply_elementwise(dp) - sp.ones(p.rows, 1) * p.dot(dp),
     ),
     "only the diagonal of J": Mistake(

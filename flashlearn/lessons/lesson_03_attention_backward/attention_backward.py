@@ -102,7 +102,7 @@ ALPHA_IN_BOTH = "S = alpha Q Kᵀ is linear in both factors: dQ and dK contain a
 MISTAKES = {
     "delta forgotten": Mistake(
         "dS is P ∘ dP: delta is missing. dV does not use dS.",
-        "Subtract each row's delta_i = Σ_j P_ij dP_ij. The test: every row of dS sums to zero.",
+        "Subtract each row's delta_i = Σ_j P_ij dP_ij.",
         **formula("no delta"),
     ),
     "delta without P": Mistake(
@@ -118,12 +118,12 @@ MISTAKES = {
     "delta over the queries": Mistake(
         "Your delta is summed over the queries, one number per key. There is one per query: a row of P is "
         "one distribution.",
-        "Which dimension of P ∘ dP counts keys? Each query's sum is subtracted from its own row.",
+        "Which dimension of P ∘ dP counts keys?",
         **formula("delta over the queries"),
     ),
     "one delta for all queries": Mistake(
         "Your delta is one number for the whole matrix: the sum over all rows.",
-        "Over which dimension does the sum run, and which one must stay?",
+        "delta has one number per query.",
         **formula("one delta"),
     ),
     "P in front forgotten": Mistake(
@@ -143,8 +143,7 @@ MISTAKES = {
         **formula("no alpha in dQ", "no alpha in dK"),
     ),
     "alpha applied twice": Mistake(
-        "alpha is applied twice, so that its square is in the result: perhaps in dS, or in Q or K, and once "
-        "more.",
+        "alpha is applied twice, so that its square is in the result.",
         ALPHA_IN_BOTH,
         **formula("alpha twice"),
     ),
@@ -161,7 +160,7 @@ MISTAKES = {
     "maximum not subtracted": Mistake(
         "Large scores give NaN, as they do if no maximum is subtracted, or not the row's own: the "
         "exponential of a number beyond 88.7 is infinite in fp32, and ∞/∞ is NaN.",
-        "Is each row's maximum subtracted from all its scores before the exponential, as torch.softmax does?",
+        "With each row's maximum subtracted, the largest exponential is exp(0) = 1.",
         **formula("exp without maximum"),
     ),
     "scores clipped": Mistake(
@@ -176,13 +175,13 @@ MISTAKES = {
     "P not normalised": Mistake(
         "The rows of P do not sum to 1: they are the exponentials, which are not divided by their sum over "
         "the keys.",
-        "P_ij = exp(S_ij) / Σ_l exp(S_il), or exp(S − LSE). Where is the division, or LSE?",
+        "P_ij = exp(S_ij) / Σ_l exp(S_il), or exp(S_ij − LSE_i).",
         **formula("exponentials of S − m", also=("exponentials of S",)),
     ),
     "maximum before alpha": Mistake(
-        "The maximum is that of Q Kᵀ, before alpha comes in. With a negative alpha the largest Q Kᵀ is "
-        "the smallest score: the exponents are positive, and overflow.",
-        "What has to come first, alpha or the maximum?",
+        "The results are as if the maximum of Q Kᵀ were taken, before alpha comes in. With a negative alpha "
+        "that is the smallest score, and the exponentials overflow.",
+        "What is subtracted is the maximum of alpha Q Kᵀ.",
         **formula("maximum before alpha"),
     ),
     "P in place of dS in dK": Mistake(

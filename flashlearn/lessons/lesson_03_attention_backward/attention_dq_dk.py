@@ -68,19 +68,17 @@ MISTAKES = {
     ),
     "alpha applied twice": Mistake(
         "Both have alpha squared: it was multiplied in twice.",
-        "alpha occurs once in S = alpha Q Kᵀ, so once in each derivative. Was it already in dS?",
+        "alpha occurs once in S = alpha Q Kᵀ, so once in each derivative.",
         **formula("twice in dQ", "twice in dK"),
     ),
     "alpha twice in dK": Mistake(
         "dK has the factor alpha twice.",
-        "alpha occurs once in S = alpha Q Kᵀ, so once in each derivative. Is it in the Q or the dS that you "
-        "multiply?",
+        "alpha occurs once in S = alpha Q Kᵀ, so once in each derivative.",
         **formula("twice in dK"),
     ),
     "alpha twice in dQ": Mistake(
         "dQ has the factor alpha twice.",
-        "alpha occurs once in S = alpha Q Kᵀ, so once in each derivative. Is it in the K or the dS that you "
-        "multiply?",
+        "alpha occurs once in S = alpha Q Kᵀ, so once in each derivative.",
         **formula("twice in dQ"),
     ),
     "dK transposed": Mistake(

@@ -70,12 +70,12 @@ MISTAKES = {
     ),
     "o times itself": Mistake(
         "You stored Σ_d O_id O_id: both factors are O.",
-        "One of the two tiles is that of do: which pointer and which strides does its load take?",
+        "delta is Σ_d dO_id O_id: where does dO come in?",
         **formula("o twice"),
     ),
     "do times itself": Mistake(
         "You stored Σ_d dO_id dO_id: both factors are dO.",
-        "One of the two tiles is that of o: which pointer and which strides does its load take?",
+        "delta is Σ_d dO_id O_id: where does O come in?",
         **formula("do twice"),
     ),
     "a sum of products taken apart": Mistake(
@@ -85,18 +85,17 @@ MISTAKES = {
     ),
     "the last components left out": Mistake(
         "The last components of D are missing from the sum: a whole chunk, or one that is not full.",
-        "How many chunks do D components take, if the last one is not whole, and does the mask let its "
-        "components through?",
+        "Where does component D − 1, the last one, enter the sum?",
         **formula("last tile left out", also=("ragged tile left out",)),
     ),
     "only the last components": Mistake(
         "delta holds the last chunk of the D components alone, as if each chunk replaced what was summed.",
-        "What happens in a step to the sum of the chunks before?",
+        "Where do the earlier components get lost?",
         **formula("last tile only"),
     ),
     "in half precision": Mistake(
         "The products, or their sum, are computed in half precision, though delta is fp32.",
-        "The product of two fp16 numbers is exact in fp32: convert before you multiply.",
+        "Multiply and sum in fp32.",
         launcher=_with(
             (f"o = {LOAD_O}.to(tl.float32)", f"o = {LOAD_O}"),
             (f"{LOAD_DO}.to(tl.float32)", LOAD_DO),
@@ -114,13 +113,13 @@ MISTAKES = {
     ),
     "no mask in d": Mistake(
         "A load lets columns from D on through: these are another query's numbers, or none at all.",
-        "The mask needs two parts, one for queries and one for components: what is each compared with?",
+        "A mask hides the components from D on.",
         launcher=_with(("(d < D)[None, :]", "(d < BLOCK_D)[None, :]")),
         status=Status.OUT_OF_BOUNDS,
     ),
     "no mask in s": Mistake(
         "A load lets rows from S on through: these are another head's queries, or none at all.",
-        "The mask needs two parts, one for queries and one for components: what is each compared with?",
+        "A mask hides the queries from S on.",
         launcher=_with(("in_queries[:, None] &", "(i >= 0)[:, None] &")),
         status=Status.OUT_OF_BOUNDS,
     ),

@@ -33,7 +33,7 @@ MISTAKES = {
     ),
     "delta not multiplied in": Mistake(
         "You subtracted Σ P K as it is. It has to be multiplied by delta first.",
-        "Σ_j P_ij (dP_ij − delta_i) K_j: which factor multiplies the second sum?",
+        "The second part of dQ_i is alpha delta_i Σ_j P_ij K_j.",
         **formula("delta is 1"),
     ),
     "a softmax of each tile": Mistake(
@@ -44,22 +44,23 @@ MISTAKES = {
     ),
     "only the last tile": Mistake(
         "dQ holds the last tile alone, as if each tile replaced what was summed.",
-        "What happens in a step to the sums of the tiles before?",
+        "Where do the shares of the earlier tiles get lost?",
         **formula("last tile only"),
     ),
     "the sum of P K overwritten": Mistake(
-        "Σ P K holds the last tile alone: each tile's P K replaces the sum of the tiles before.",
-        "Which of your sums are added to in each step, and which are assigned?",
+        "Σ P K holds the last tile alone, as if each tile's P K replaced the sum of the tiles before.",
+        "Σ_j P_ij K_j goes over the keys of all tiles.",
         **formula("keys overwritten"),
     ),
     "the sum of P dP K overwritten": Mistake(
-        "Σ P dP K holds the last tile alone: each tile's P dP K replaces the sum of the tiles before.",
-        "Which of your sums are added to in each step, and which are assigned?",
+        "Σ P dP K holds the last tile alone, as if each tile's P dP K replaced the sum of the tiles before.",
+        "Σ_j P_ij dP_ij K_j goes over the keys of all tiles.",
         **formula("worth of keys overwritten"),
     ),
     "delta overwritten": Mistake(
-        "delta is that of the last tile: each tile's row sum of P dP replaces the sum of the tiles before.",
-        "delta is one sum over all keys. Is it added to in each step, or assigned?",
+        "delta is that of the last tile, as if each tile's row sum of P dP replaced the sum of the tiles "
+        "before.",
+        "delta_i is one sum over all keys, Σ_j P_ij dP_ij.",
         **formula("delta overwritten"),
     ),
     "tiles kept": Mistake(

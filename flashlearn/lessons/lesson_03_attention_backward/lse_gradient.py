@@ -43,7 +43,7 @@ MISTAKES = {
     ),
     "the sign of dLSE": Mistake(
         "You subtracted dlse. Raising a score raises LSE: its part of the gradient has the sign of dlse.",
-        "delta − dLSE is subtracted as a whole: what sign does dLSE get in the end?",
+        "∂LSE/∂s_j is p_j, not −p_j.",
         wrong=_by_bracket(lambda p, dp, dlse: -p.dot(dp) - dlse),
     ),
     "dLSE without p": Mistake(

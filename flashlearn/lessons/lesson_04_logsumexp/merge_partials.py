@@ -146,7 +146,7 @@ MISTAKES = {
     ),
     "powers of two": Mistake(
         "The parts are brought to the common m with powers of two, 2^(m_x − m), where e^(m_x − m) belongs.",
-        "l and acc are sums of exp: in which base is the factor exp(m_x − m)?",
+        "l and acc are sums of powers of e: their factors are powers of e, too.",
         wrong=_weighted(_IN_BASE_2, _IN_BASE_2),
         also=(_weighted(_IN_BASE_2, _RIGHT), _weighted(_RIGHT, _IN_BASE_2)),
     ),

@@ -80,9 +80,8 @@ MISTAKES = {
         wrong=_faulty("no guard"),
     ),
     "the guard's 0 is returned": Mistake(
-        "Where both parts are empty you return m = 0, the number that the guard subtracts. An empty part has "
-        "m = −inf.",
-        "Use the guarded m in the exponents only, and return the maximum itself.",
+        "Where both parts are empty you return m = 0. An empty part has m = −inf.",
+        "A finite number in place of −inf belongs in the exponents only.",
         wrong=_faulty("shift"),
     ),
     "nothing rescaled": Mistake(*SENTENCES["nothing rescaled"], wrong=_faulty("nothing")),
@@ -116,7 +115,7 @@ MISTAKES = {
     ),
     "the other part dropped": Mistake(
         "Only the part with the larger maximum is kept. The scores of the other one count as well.",
-        "Both parts stay in the sum, each with its factor. How large is the smaller part's?",
+        "Both parts stay in the sum, each with its factor.",
         wrong=_faulty("larger part only"),
     ),
     "one part left out": Mistake(

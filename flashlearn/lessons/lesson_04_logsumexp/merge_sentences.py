@@ -31,11 +31,11 @@ SENTENCES = {
     "in one part's unit": (
         "l and acc are in the unit of one part, to which the other's are brought. m is the larger of the two "
         "maxima: where that is the other part's, the sums do not fit it.",
-        "Bring both to the unit exp(m): which factor does each part take, and which of the two is 1?",
+        "Bring both to the unit exp(m): which factor does each part take?",
     ),
     "one part left out": (
         "l and acc hold one part's share alone: the other part is missing.",
-        "The sums go over the scores of both parts. How many terms has each?",
+        "The sums go over the scores of both parts.",
     ),
     "weights exchanged": (
         "Each part is multiplied by the other part's factor.",

@@ -68,8 +68,7 @@ MISTAKES = {
         "The sum of the earlier blocks stays in units of exp(m_old) when the maximum moves: it is not "
         "rescaled, or is rescaled by 1, as happens if the old maximum is overwritten before the factor is "
         "computed.",
-        "The factor is exp(m_old − m_new). Is it there, and does m_old still have its old value in that "
-        "line?",
+        "The sum of the earlier blocks is multiplied by exp(m_old − m_new), with m_old their maximum.",
         **formula("l not rescaled"),
     ),
     "the new sum is rescaled too": Mistake(
@@ -82,18 +81,18 @@ MISTAKES = {
         "Scores far from 0 give an infinite result, as they do if no maximum is subtracted, or not the "
         "row's own: exp(89) is infinite in fp32, and a row far below zero sums to 0, whose logarithm is "
         "−inf.",
-        "Is the largest score so far carried along, and subtracted in every exponent?",
+        "What is subtracted from the scores in the exponent?",
         **formula("no maximum"),
     ),
     "maximum of the first block only": Mistake(
-        "What is subtracted is the first block's maximum. In exact arithmetic any number may be "
-        "subtracted; in fp32 a later score that is 89 larger makes the sum infinite.",
-        "Which line lets every block raise the maximum?",
+        "The result is as if the first block's maximum were subtracted throughout. In exact arithmetic any "
+        "number will do; in fp32 a later score that is 89 larger makes the sum infinite.",
+        "Every block can raise the maximum.",
         **formula("first block's maximum"),
     ),
     "the block's own maximum": Mistake(
-        "The new maximum is that of the block alone, so it can fall: then exp(m_old − m_new) is larger "
-        "than 1, overflows for a fall of 89, and a block of −inf loses what came before it.",
+        "The result is as if the new maximum were that of the block alone: it can fall, and then exp(m_old "
+        "− m_new) overflows for a fall of 89, and a block of −inf loses what came before it.",
         "The maximum of what was seen so far never falls: it is the larger of the old one and the block's.",
         **formula("block's own maximum"),
     ),
@@ -109,31 +108,29 @@ MISTAKES = {
     ),
     "base-2 logarithm": Mistake(
         "You added log2 of l to a maximum in natural units.",
-        "Both terms must be in natural units. Which logarithm do you take, and by what must a base-2 "
-        "logarithm be multiplied?",
+        "Both terms must be in natural units: which logarithm of l do you take?",
         **formula("base 2"),
     ),
     "only the last block": Mistake(
         "The result is that of the row's last block alone, as if each block overwrote what was carried.",
-        "What happens in a step to the maximum and the sum of the blocks before?",
+        "Where do the maximum and the sum of the earlier blocks get lost?",
         **formula("last tile only"),
     ),
     "last block left out": Mistake(
         "The columns of the last block are missing, in every row or only in rows whose last block is "
         "not full.",
-        "How many blocks does a row of N columns take, if the last one is not full, and does the mask let "
-        "its columns through?",
+        "Where does column N − 1, the last one, enter the sum?",
         **formula("ragged tile left out", also=("last tile left out",)),
     ),
     "padding enters the sum": Mistake(
-        "The padding of the last block is 0, or another number that is not −inf, so padded lanes take part "
-        "in the sum: a score of 0 adds exp(0 − m).",
+        "Padded lanes take part in the sum, as if they held 0, or another number that is not −inf: a score "
+        "of 0 adds exp(0 − m).",
         "What must a padded lane hold so that it changes neither a maximum nor a sum of exponentials?",
         **formula("zeros for padding"),
     ),
     "a finite number for −inf": Mistake(
-        "The padding of the last block is a large negative number, where −inf belongs. In a row of "
-        "nothing but −inf that number is the maximum, and the padded lanes are all that is counted.",
+        "Rows of nothing but −inf come out finite, as they do if the padding is a large negative number: it "
+        "is then the maximum, and the padded lanes are all that is counted.",
         "−inf loses against every maximum, and its exponential is 0.",
         **formula("filler −10^4", also=("filler −10^6", "filler −10^9", "filler −10^30")),
     ),
@@ -149,7 +146,7 @@ MISTAKES = {
         "Rows whose scores lie far below those of the other rows come out as −inf, as they do if one maximum "
         "is taken over all rows of a program's tile: then all exponentials of such a row vanish, and log 0 "
         "is −inf.",
-        "Over which axis is the maximum taken? Each row has its own, as it has a sum of its own.",
+        "Each row has a maximum of its own, over its own scores.",
         **formula("one maximum for all rows"),
     ),
     "lanes not brought together": Mistake(
@@ -161,7 +158,7 @@ MISTAKES = {
     "−inf minus −inf": Mistake(
         "As long as a row has shown nothing but −inf, its maximum is −inf, and a difference, x − m or "
         "m_old − m, is −inf + inf: NaN, which stays in the sum to the end.",
-        "Which exponents subtract a maximum, and which of them still subtract −inf in such a row?",
+        "Which exponent subtracts −inf in such a row?",
         **formula("no guard"),
     ),
     "columns one apart": Mistake(
@@ -172,7 +169,7 @@ MISTAKES = {
     "exponentials in half precision": Mistake(
         "The block's exponentials and their sum are rounded to x's own precision: 11 bits for fp16, 8 for "
         "bf16, where fp32 keeps 24. The result is fp32 and shows it.",
-        "Where does half precision end? Everything from the load on can be fp32.",
+        "From the load to the store, everything can be fp32.",
         launcher=_with(("tl.sum(tl.exp(x - shift), axis=0)", HALF_SUM)),
     ),
     "load without a mask": Mistake(

@@ -92,9 +92,9 @@ MISTAKES = {
         wrong=lambda s, lse: (s.float().exp() / lse.float().unsqueeze(1)).to(s.dtype),
     ),
     "exponentials apart": Mistake(
-        "Large scores give NaN, as exp(s) / exp(lse) does. On paper that is P; in fp32 both overflow "
-        "beyond 88, and ∞/∞ is NaN.",
-        "Is lse subtracted before the exponential? s − lse is never positive.",
+        "Large scores give NaN, as exp(s) / exp(lse) does. On paper that is P; in fp32 both overflow from "
+        "89 on, and ∞/∞ is NaN.",
+        "Subtract lse before the exponential: s − lse is never positive.",
         wrong=lambda s, lse: (s.float().exp() / lse.float().exp().unsqueeze(1)).to(s.dtype),
     ),
     "logarithm of P": Mistake(
@@ -104,13 +104,13 @@ MISTAKES = {
     ),
     "powers of two": Mistake(
         "P is 2^(s − lse), where e^(s − lse) belongs: the factor log2 e is missing.",
-        "e^x is 2^(x log2 e): which of the two do you compute?",
+        "e^x is 2^(x log2 e).",
         wrong=lambda s, lse: (s - _finite(lse)).double().exp2().to(s.dtype),
     ),
     "−inf minus −inf": Mistake(
         "A row of nothing but −inf has lse = −inf, and s − lse is −inf + inf, which is NaN. Its "
         "probabilities should be 0.",
-        "Where lse is −inf, is a finite number subtracted in its place, or 0 stored for p?",
+        "With a finite number in place of that lse, p is exp(−inf) = 0.",
         wrong=lambda s, lse: (s - lse.unsqueeze(1)).exp().to(s.dtype),
     ),
     "softmax of the tile": Mistake(
@@ -130,7 +130,7 @@ MISTAKES = {
     ),
     "rows not masked": Mistake(
         "Rows are not masked: the last block of rows reaches beyond row M − 1.",
-        "A tile has two masks, one for its rows and one for its columns: what is each compared with?",
+        "A mask hides the rows from M on.",
         launcher=_with(("in_rows = i < M", "in_rows = i >= 0")),
         status=Status.OUT_OF_BOUNDS,
     ),

@@ -91,8 +91,8 @@ MISTAKES = {
         **formula("accumulator staged"),
     ),
     "accumulator of a warp": Mistake(
-        "The accumulator is divided among the warps, and a warp has 32 threads: yours is 32 times what one "
-        "thread holds.",
+        "Your accumulator is 32 times what one thread holds, as if it were divided among the warps: a warp "
+        "has 32 threads.",
         "BLOCK_M · BLOCK_N numbers over 32 · warps threads.",
         **formula("per warp"),
     ),
@@ -111,14 +111,13 @@ MISTAKES = {
     "limited by shared memory alone": Mistake(
         "Your occupancy is what it would be if registers set no limit, or hardly any. Here they run out "
         "first: every thread of a block has its own, 32 threads to a warp.",
-        "A block takes registers · 32 · warps of the file. Is that what you count, and is it one of the four "
-        "limits of which the smallest is taken?",
+        "How many blocks of 32 · warps threads does the register file have room for?",
         **formula("no limit of registers", also=("one thread per warp", "one warp")),
     ),
     "limited by registers alone": Mistake(
         "Your occupancy is what it would be if shared memory set no limit. Here it runs out first: every "
         "resident block has its own.",
-        "Take the smallest of the four limits.",
+        "How many blocks of shared + 1024 bytes fit into the multiprocessor?",
         **formula("no limit of shared memory"),
     ),
     "no shared memory reserved": Mistake(
@@ -152,7 +151,7 @@ MISTAKES = {
     "occupancy of blocks": Mistake(
         "Your occupancy counts resident blocks. The exercise asks for the share of the warps that are "
         "resident.",
-        "How many warps do the resident blocks have together, and how many can be resident?",
+        "Occupancy is the number of resident warps over the number that a multiprocessor can hold.",
         **formula("share of blocks", also=("blocks over warps",)),
     ),
     "registers not rounded": Mistake(
@@ -170,13 +169,13 @@ MISTAKES = {
     "fractions of a block": Mistake(
         "You counted fractions of blocks. A block is resident as a whole or not at all: where there is room "
         "for 2.56, there are 2.",
-        "Round each limit down: //.",
+        "Round the number of blocks down, with //.",
         **formula("fractions of a block"),
     ),
     "blocks rounded up": Mistake(
         "You rounded the number of resident blocks up. A block without room of its own waits until another "
         "has ended.",
-        "Round each limit down: //.",
+        "Round the number of blocks down, with //.",
         **formula("blocks rounded up"),
     ),
     "limit of warps forgotten": Mistake(

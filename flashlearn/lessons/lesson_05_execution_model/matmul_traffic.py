@@ -87,19 +87,19 @@ MISTAKES = {
     "C read as well": Mistake(
         "C is counted twice, as if it were read and written. The accumulator lives in registers; C is only "
         "written, once.",
-        "Look at the kernel: how many loads of c_ptr are there?",
+        "Count the M·N elements of C once.",
         **formula("C read"),
     ),
     "C in fp32": Mistake(
         "C is counted with four bytes for each element, the accumulator's. What is stored has C's dtype: e "
         "bytes, like A and B.",
-        "To which dtype does the kernel convert the sum before tl.store?",
+        "Multiply M·N by e.",
         **formula("C in fp32"),
     ),
     "C once per step": Mistake(
         "You counted C in every step over K. The accumulator stays in registers from step to step, and C is "
         "stored once, when the sum is complete.",
-        "Where in the kernel is tl.store, inside the loop or after it?",
+        "Count the M·N elements of C once.",
         **formula("C in every step", also=("C in every step, rounded up",)),
     ),
     "one element per program": Mistake(
@@ -109,22 +109,20 @@ MISTAKES = {
         **formula("an element per program"),
     ),
     "sizes need not divide": Mistake(
-        "N/B_N is right where blocks divide the sizes. A ragged edge has a program too, and that program "
-        "loads the same rows of A as the others.",
-        "Round the number of programs up: sp.ceiling(N / B_N).",
+        "A number of programs is a fraction where the block does not divide the size. A ragged edge has a "
+        "program of its own.",
+        "Round every number of programs up, with sp.ceiling.",
         **formula("fractions", also=("fractions across", "fractions down")),
     ),
     "rounded down": Mistake(
-        "You rounded the number of programs down. A ragged edge has a program too, and where a size is "
-        "smaller than its block nothing at all would be loaded.",
-        "Round up: sp.ceiling(N / B_N).",
+        "You rounded the number of programs down. A ragged edge has a program too.",
+        "Round every number of programs up, with sp.ceiling.",
         **formula("rounded down"),
     ),
     "masked lanes counted": Mistake(
         "You counted whole tiles, also where they extend beyond the edge. A lane that the "
         "mask hides requests nothing.",
-        "Count what lies inside: taken together, the programs that compute the same columns of C load "
-        "exactly M·K elements of A.",
+        "Count the elements that exist, not the lanes of the tiles.",
         **formula(
             "whole tiles",
             also=(

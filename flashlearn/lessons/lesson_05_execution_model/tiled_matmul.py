@@ -29,58 +29,56 @@ def _with(*edits: tuple[str, str]) -> Variant:
 MISTAKES = {
     "accumulator overwritten": Mistake(
         "C holds the last block of the inner dimension alone, as if each step of the loop replaced the sum.",
-        "One tile of C is a sum over all blocks of K: what happens in a step to what was summed before?",
+        "Each tile of C is the sum over all blocks of the inner dimension.",
         **formula("last tile only"),
     ),
     "last block of K left out": Mistake(
         "The last block of the inner dimension is missing from C, either always or only where that block is "
         "not full.",
-        "How many blocks does the inner dimension take, if the last one is not full, and do the masks let "
-        "its elements through?",
+        "Where does the product with inner index K − 1, the last one, enter the sum?",
         **formula("ragged tile left out", also=("last tile left out",)),
     ),
     "last element of K left out": Mistake(
         "Every sum lacks its last product: only the elements 0 to K − 2 of the inner dimension are used.",
-        "The last index is K − 1: which mask, or which bound, leaves it out?",
+        "The inner dimension is counted from 0 to K − 1: what leaves K − 1 out?",
         **formula("last line left out"),
     ),
     "inner index wraps around": Mistake(
         "Where the last block of the inner dimension extends beyond K, it begins again at the first ones, "
         "and their products are added a second time.",
-        "Lanes from K on must add nothing: do the loads mask them, with 0 in their place?",
+        "Lanes whose inner index is K or more must add nothing: 0 belongs in their place.",
         **formula("inner index wraps around"),
     ),
     "addresses do not advance": Mistake(
-        "Every step of the loop multiplies the first blocks of A and B again: the addresses do not move with "
-        "the loop.",
-        "The inner index has to grow by a block from step to step, or the pointers have to: do they?",
+        "Every step of the loop multiplies the first blocks of A and B again, as if the addresses did not "
+        "move.",
+        "From step to step the inner index grows by the size of a block.",
         **formula("A stays", "B stays"),
     ),
     "A's pointer is not advanced": Mistake(
         "Every step of the loop uses the first block of A.",
-        "A's columns are those of the step, as B's rows are: does A's address contain the step?",
+        "In each step A is read at the same inner indices as B.",
         **formula("A stays"),
     ),
     "B's pointer is not advanced": Mistake(
         "Every step of the loop uses the first block of B.",
-        "B's rows are those of the step, as A's columns are: does B's address contain the step?",
+        "In each step B is read at the same inner indices as A.",
         **formula("B stays"),
     ),
     "first block of K left out": Mistake(
         "The first block of the inner dimension is missing from C.",
-        "Which block does the loop visit first, which last, and is each of them added?",
+        "Where do the products of the first block enter the sum?",
         **formula("first tile left out"),
     ),
     "tiles not turned back": Mistake(
-        "Each tile of C holds the right numbers, transposed in its place: product and store disagree "
-        "about which index counts rows.",
-        "Which index counts the rows of C in the product, and which one in the addresses of the store?",
+        "Each tile of C holds the right numbers, transposed in its place.",
+        "Which index counts rows in what is stored, and which one in the addresses of the store?",
         **formula("tiles not turned back"),
     ),
     "inner dimension not masked": Mistake(
         "The inner dimension is not masked: the last block of the loop reaches beyond K, into the next "
         "row, and from the last row beyond the matrix.",
-        "Both loads need the inner index in their mask; the padding must be 0, since it enters the sum.",
+        "Lanes whose inner index is K or more are masked, and hold 0, since they enter the sum.",
         launcher=_with(("in_inner = inner < K", "in_inner = inner < K + BLOCK_K")),
         status=Status.OUT_OF_BOUNDS,
     ),
@@ -106,8 +104,7 @@ MISTAKES = {
     "programs swapped": Mistake(
         "Rows and columns are exchanged in the grid, or where a program computes which tile is its own: "
         "where there are more tiles in one direction than in the other, some tiles of C have no program.",
-        "How many tiles of C are there down, and how many across? Compare both with the launch's grid, and "
-        "with how a program finds its tile.",
+        "How many tiles of C are there down, and how many across?",
         launcher=_with(
             ("rows = tl.program_id(0)", "rows = tl.program_id(1)"),
             ("columns = tl.program_id(1)", "columns = tl.program_id(0)"),

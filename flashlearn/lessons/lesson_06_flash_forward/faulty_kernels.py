@@ -68,13 +68,13 @@ def kernel_mistakes(causal: bool) -> dict[str, Mistake]:
         "the first tile again and again": Mistake(
             "Every step reads the first tile of K and V, and later keys are never seen. With a single tile "
             "of keys that makes no difference.",
-            "The keys of a step begin where the step does: do both addresses, and both masks, contain that?",
+            "From step to step the keys move on by a tile.",
             launcher=faulty_forward("first tile again", causal),
         ),
         "K is not transposed": Mistake(
             "In the product of Q and K, the second operand is not transposed. The product sums over D, so "
             "the rows of its second operand must count the components.",
-            "Transpose that tile, or load it with its two index vectors exchanged; not both.",
+            "Transpose that tile once: after the load, or by its addresses.",
             launcher=faulty_forward("k not transposed", causal),
             status=Status.CRASHED,
         ),
@@ -93,7 +93,7 @@ def kernel_mistakes(causal: bool) -> dict[str, Mistake]:
         ),
         "strides of q used for k": Mistake(
             "K or V is read with a stride of Q's. They agree only if both have the same layout and length.",
-            "Address K with its own four strides (and V with its own).",
+            "K and V have four strides each, of their own.",
             launcher=faulty_forward("strides of q for k", causal),
             status=Status.OUT_OF_BOUNDS,
         ),

@@ -77,12 +77,12 @@ MISTAKES = {
     "loop over S_q": forward(formula)["loop over S_q"],  # which the mask makes natural
     "no mask, whatever the flag says": Mistake(
         "Every query sees all keys, also where causal is True.",
-        "Which lines are under `if IS_CAUSAL:`, and does the launcher pass what it was given?",
+        "Where does `causal` decide whether later keys are hidden?",
         wrong=_ignoring_the_flag(False),
     ),
     "a mask, whatever the flag says": Mistake(
         "Later keys are hidden also where causal is False.",
-        "Which lines must be under `if IS_CAUSAL:`, and does the launcher pass what it was given?",
+        "Where does `causal` decide whether later keys are hidden?",
         wrong=_ignoring_the_flag(True),
     ),
 }

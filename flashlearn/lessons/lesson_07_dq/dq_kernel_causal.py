@@ -26,33 +26,32 @@ MISTAKES = {  # a causal mask hides padded keys, and its loop ends elsewhere
     **{name: mistake for name, mistake in dq(formula).items() if name not in PADDING},
     **causal_only(formula, keys=False),
     "loop ends one block early": Mistake(
-        "The last tile of keys that these queries see is never visited: they miss the nearest of their keys.",
-        "The loop must end with the last key that the block's last query sees: its number plus S_k − S_q.",
+        "The last tile of keys that a block's queries see is never visited: they miss the nearest of their "
+        "keys.",
+        "Which key is the last one that the block's last query sees?",
         **formula("ends one block early"),
     ),
     "loop ends at the last key itself": Mistake(
         "A tile is left out that begins with the last key that the block's queries see, as if the loop "
         "ended at this key itself, and not after it.",
-        "`range` leaves out its end. If the last key that is seen has the number 64, which tiles of 32 keys "
-        "does your loop visit?",
+        "The tile that begins with the last key that is seen has to be visited, too.",
         **formula("ends at the last key"),
     ),
     "loop end without S_k − S_q": Mistake(
         "Tiles of keys beyond the program's own block of queries are left out, as if the diagonal began in "
         "the top-left corner. With more keys than queries, these queries see some of them.",
-        "Does S_k − S_q come into the loop's end, as into the mask?",
+        "Which key is the last one that the block's last query sees?",
         **formula("ends at the top-left diagonal"),
     ),
     "loop end with the wrong sign": Mistake(
         "The tiles of keys end at the end of the block plus S_q − S_k, where it should be plus S_k − S_q.",
-        "Query i sees the keys up to i + S_k − S_q. Which of the two lengths is subtracted in the end of "
-        "the loop?",
+        "The last key that query i sees is i + S_k − S_q.",
         **formula("bound negated"),
     ),
     "loop begins with the block's own number": Mistake(
         "The tiles of keys begin where the program's own block of queries does: the keys before it, which "
         "these queries see as well, are missing.",
-        "Which keys does query i see? With which one does the loop begin?",
+        "Which key is the first one that query i sees?",
         **formula("starts at the own block"),
     ),
     **kernel_mistakes(causal=True),

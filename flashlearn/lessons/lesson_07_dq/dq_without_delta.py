@@ -42,7 +42,7 @@ formula = faulty_formula(in_one_scan)
 MISTAKES = {
     "delta left out": Mistake(
         "dq is alpha Σ P dP K: the part with delta is missing.",
-        "Multiply out P ∘ (dP − delta) K. There is a second part, and both can be summed in the same loop.",
+        "Multiply out (P ∘ (dP − delta)) K: what is the second part?",
         **formula("no delta"),
     ),
     "delta so far": Mistake(
@@ -59,7 +59,7 @@ MISTAKES = {
     ),
     "delta not multiplied in": Mistake(
         "Σ P K was subtracted as it is. It has to be multiplied by delta first.",
-        "Σ_j P_ij (dP_ij − delta_i) K_j: which factor multiplies the second sum?",
+        "The second part of dQ_i is alpha delta_i Σ_j P_ij K_j.",
         **formula("delta is 1"),
     ),
     "keys summed without P": Mistake(
@@ -70,47 +70,44 @@ MISTAKES = {
     ),
     "values in place of keys": Mistake(
         "delta is multiplied by Σ P V. The second sum, like the first, is one of keys: Σ P K.",
-        "Σ_j P_ij (dP_ij − delta_i) K_j: by which tile is P multiplied?",
+        "The second part of dQ_i is alpha delta_i Σ_j P_ij K_j.",
         **formula("values averaged"),
     ),
     "alpha in one part only": Mistake(
         "Only one of the two parts of dQ is multiplied by alpha.",
-        "dQ is alpha times the difference of the two parts: does alpha reach both?",
+        "dQ is alpha times the difference of the two parts.",
         **formula("alpha in one part", also=("alpha in the other part",)),
     ),
     "only the last tile": Mistake(
         "dQ holds the last tile of keys alone, as if each tile replaced what was summed before it.",
-        "What happens in a step to the sums of the tiles before?",
+        "Where do the shares of the earlier tiles get lost?",
         **formula("last tile only"),
     ),
     "the last, incomplete block of keys is left out": Mistake(
         "The last block of keys, which is not full, is missing from each row, as if only whole blocks "
         "were counted.",
-        "How many blocks do S_k keys take, if the last one is not full, and does the mask let its keys "
-        "through?",
+        "Where does key S_k − 1, the last one, enter the sums?",
         **formula("whole blocks only"),
     ),
     "padded keys get a probability": Mistake(
-        "Where all scores are far below 0, dQ is NaN, as it would be if padded keys took part: with the "
-        "score 0, P = exp(0 − LSE) is infinite where LSE is below −88, and ∞ · 0 is NaN.",
-        "Which scores of a row can be far above its LSE, and what makes their P 0? A product with 0 comes "
-        "too late.",
+        "Where all scores are far below 0, dQ is NaN, as it is if padded keys take part, whose P = exp(0 − "
+        "LSE) is infinite, and ∞ · 0 is NaN; or if P is exp(S) / exp(LSE), which is 0/0.",
+        "Where LSE is far below 0, which entries of P are not finite?",
         **formula("padded keys"),
     ),
     "alpha is missing from dQ": Mistake(
         "dQ lacks the factor alpha: S = alpha Q Kᵀ, so the derivative by Q carries alpha once more.",
-        "The difference of the two parts carries alpha once. Where does it come in?",
+        "dQ is alpha times the difference of the two parts.",
         **formula("no alpha"),
     ),
     "alpha applied twice": Mistake(
         "dQ carries alpha twice.",
-        "Apart from the alpha in the scores, from which P is recomputed, dQ has exactly one factor alpha. "
-        "Where is each applied?",
+        "dQ is alpha times the difference of the two parts: where does each of your factors come in?",
         **formula("alpha twice"),
     ),
     "sums in half precision": Mistake(
         "The sums over the keys are rounded to half precision with every tile; the errors add up.",
-        "Keep all three, and what is added to them, in tl.float32; convert once, at the store.",
+        "Keep the sums, and what is added to them, in tl.float32; convert once, at the store.",
         **formula("sums in half"),
     ),
 }

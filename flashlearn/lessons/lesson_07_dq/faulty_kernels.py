@@ -58,8 +58,7 @@ def kernel_mistakes(causal: bool) -> dict[str, Mistake]:
         **strides_of_q(faulty_dq("strides of q", causal)),
         "load of K without a mask": Mistake(
             "A load of K or V reaches beyond the last key, or beyond the last column.",
-            "Do both loads, of K and of V, have a mask for keys and one for columns? other= gives the "
-            "rest zeros.",
+            "Lanes beyond the last key or the last column are masked, with zeros in their place.",
             launcher=faulty_dq("no mask", causal),
             status=Status.OUT_OF_BOUNDS,
         ),

@@ -25,10 +25,9 @@ MISTAKES = {
     **dkv(formula),
     **causal_only(formula, keys=True),
     "loop starts one block late": Mistake(
-        "The first tile of queries that sees these keys is never visited: the keys miss the nearest of "
+        "The first tile of queries that sees a block's keys is never visited: the keys miss the nearest of "
         "their queries.",
-        "The first query that sees key j is i = j − (S_k − S_q). Does the loop begin with the block that "
-        "holds it?",
+        "Which query is the first one that sees the block's first key?",
         **formula("starts one block late"),
     ),
     "the first block that sees the keys is left out": Mistake(
@@ -40,12 +39,12 @@ MISTAKES = {
     "loop start without S_k − S_q": Mistake(
         "Tiles of queries before the program's own block of keys are left out, as if the diagonal began in "
         "the top-left corner. With more keys than queries, some of these queries see the keys.",
-        "Does S_k − S_q come into the loop's start, as into the mask? The start itself is never below 0.",
+        "Which query is the first one that sees the block's first key?",
         **formula("starts at the top-left diagonal"),
     ),
     "loop start with the wrong sign": Mistake(
         "The tiles of queries begin at the first key plus S_k − S_q, where it should be minus.",
-        "The first query that sees key j is i = j − (S_k − S_q). Is that where the loop begins?",
+        "The first query that sees key j is i = j − (S_k − S_q).",
         **formula("bound negated"),
     ),
     **kernel_mistakes(causal=True),

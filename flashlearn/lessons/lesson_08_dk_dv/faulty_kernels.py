@@ -51,8 +51,7 @@ def kernel_mistakes(causal: bool) -> dict[str, Mistake]:
         **strides_of_q(faulty_dkv("strides of q", causal)),
         "load of dO without a mask": Mistake(
             "A load of Q or dO reaches beyond the last query, or beyond the last column.",
-            "Do both loads, of Q and of dO, have a mask for queries and one for columns? other= gives the "
-            "rest zeros.",
+            "Lanes beyond the last query or the last column are masked, with zeros in their place.",
             launcher=faulty_dkv("no mask", causal),
             status=Status.OUT_OF_BOUNDS,
         ),

@@ -16,8 +16,7 @@ def causal_forward(formula: FaultyFormula) -> dict[str, Mistake]:
         **common(formula),
         "no causal mask": Mistake(
             "Every query sees every key: the answer is that of attention without a mask.",
-            "Keys with j > i + S_k − S_q have to be hidden: does the mask exist, and does it reach every "
-            "tile that the diagonal crosses?",
+            "Keys with j > i + S_k − S_q have to be hidden from query i.",
             **formula("no causal mask"),
         ),
         "the diagonal is hidden": Mistake(
@@ -33,9 +32,9 @@ def causal_forward(formula: FaultyFormula) -> dict[str, Mistake]:
             **formula("one key too many", also=("one key too many in the mask",)),
         ),
         "top-left alignment": Mistake(
-            "The mask is j ≤ i, aligned top-left. With S_q = S_k that is the same; where they differ, "
-            "the last query must see the last key.",
-            "The diagonal is shifted by S_k − S_q, in the mask and in the end of the loop.",
+            "The mask is j ≤ i, aligned top-left. Only for S_q = S_k is that right: the last query must see "
+            "the last key.",
+            "Query i sees the keys j ≤ i + S_k − S_q.",
             **formula(
                 "top-left",
                 also=("top-left mask", ("top-left", "no guards"), ("top-left mask", "no guards")),
@@ -53,69 +52,63 @@ def causal_forward(formula: FaultyFormula) -> dict[str, Mistake]:
         "only whole tiles are hidden": Mistake(
             "No tile is masked inside: a query sees every key of the tiles up to the diagonal, as if only "
             "the loop's end hid keys.",
-            "Ending the loop early saves work; the mask makes it right. Both are needed.",
+            "Inside a tile, too, keys j > i + S_k − S_q have to be hidden from query i.",
             **formula("only whole tiles", also=(("only whole tiles", "padded keys"),)),
         ),
         "loop end without S_k − S_q": Mistake(
             "The tiles of keys end at the index of the block's last query, as if S_q were S_k: with more "
             "keys than queries, keys are left out that the block's queries may see.",
-            "Query i sees the keys up to i + S_k − S_q. Which key is the last one that the block's last "
-            "query sees?",
+            "Which key is the last one that the block's last query sees?",
             **formula("loop end without the offset"),
         ),
         "loop end with the wrong sign": Mistake(
             "The tiles of keys end at the end of the block plus S_q − S_k, where it should be plus S_k − "
             "S_q.",
-            "Query i sees the keys up to i + S_k − S_q. Which of the two lengths is subtracted in the "
-            "end of the loop?",
+            "The last key that query i sees is i + S_k − S_q.",
             **formula("end negated", also=(("end negated", "no guards"),)),
         ),
         "loop begins with the block's own number": Mistake(
             "The tiles of keys begin where the program's own block of queries does: the keys before it, "
             "which these queries see as well, are missing.",
-            "Which keys does query i see? With which one does the loop begin?",
+            "Which key is the first one that query i sees?",
             **formula("starts at the own block"),
         ),
         "loop ends one tile early": Mistake(
-            "The last tile of keys that these queries see is never visited: they miss the nearest of their "
-            "keys.",
-            "The loop must end with the last key that the block's last query sees. Which query does your "
-            "end belong to?",
+            "The last tile of keys that a block's queries see is never visited: they miss the nearest of "
+            "their keys.",
+            "Which key is the last one that the block's last query sees?",
             **formula("loop one tile short"),
         ),
         "loop ends at the last key itself": Mistake(
             "A tile is left out that begins with the last key that the block's queries see, as if the loop "
             "ended at this key itself, and not after it.",
-            "`range` leaves out its end. If the last key that is seen has the number 64, which tiles of 32 "
-            "keys does your loop visit?",
+            "The tile that begins with the last key that is seen has to be visited, too.",
             **formula("ends at the last key", also=(("ends at the last key", "even at S_k"),)),
         ),
         "loop ends with the first query": Mistake(
             "The tiles of keys end with the last key that the block's first query sees: the queries after it "
             "miss keys where they see one more tile.",
-            "The loop must end with the last key that the block's last query sees. Which query does your "
-            "end belong to?",
+            "Which key is the last one that the block's last query sees?",
             **formula("end of the first query", also=(("end of the first query", "no guards"),)),
         ),
         "mask by the place in the block": Mistake(
             "From the second block on, too many keys are hidden, as if the mask compared keys with a "
             "query's place in its block, not with the number of the query.",
-            "Query i of the head sees the keys j ≤ i + S_k − S_q. From what is your i computed: is the start "
-            "of the block in it?",
+            "Query i of the head sees the keys j ≤ i + S_k − S_q: which i does the first query of the "
+            "second block have?",
             **formula(
                 "mask by the place in the block", also=(("mask by the place in the block", "no guards"),)
             ),
         ),
         "LSE of empty rows is 0": Mistake(
             "Queries that see no key have LSE = 0. Their sum is empty, and its logarithm is −inf.",
-            "The guard that keeps O from 0/0 must not change LSE: which value is stored where l is 0?",
+            "For a query that sees no key, −inf is stored as LSE.",
             **formula("lse of empty rows is 0"),
         ),
         "rows that see nothing are NaN": Mistake(
             "NaN appears where a query sees no key. In such a row two operations make NaN unless they are "
             "guarded: −inf − (−inf) in an exponent, and 0/0 in the division at the end.",
-            "Go through what such a row meets: both exponents, that of P and that of the rescaling, and the "
-            "division. Which of them is without a guard?",
+            "Where is −inf subtracted from −inf in such a row, or 0 divided by 0?",
             independent=True,
             **formula("no guards"),
         ),
@@ -123,7 +116,7 @@ def causal_forward(formula: FaultyFormula) -> dict[str, Mistake]:
             "Values enter O that the query must not see, as they do if hidden scores are a large negative "
             "number instead of −inf. Where a row sees nothing in a tile, all its scores are that number: "
             "if it has seen nothing before, every p is exp(0) = 1.",
-            "Hide scores with −inf itself, and guard rows in which all scores are hidden.",
+            "A hidden key has the score −inf itself.",
             **formula(
                 USUAL_FILLER,
                 also=(
@@ -152,8 +145,7 @@ def causal_forward(formula: FaultyFormula) -> dict[str, Mistake]:
         ),
         "a tile on the diagonal is skipped": Mistake(
             "The first of the tiles that the diagonal crosses is left out.",
-            "Whole tiles end where the block's first query stops seeing; the tiles with a mask begin just "
-            "there.",
+            "Every tile up to the last key that the block's last query sees has to be visited.",
             **formula("diagonal tile skipped", also=(("diagonal tile skipped", "no guards"),)),
         ),
     }

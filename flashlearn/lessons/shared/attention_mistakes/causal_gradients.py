@@ -33,15 +33,13 @@ def causal_only(formula: FaultyFormula, keys: bool) -> dict[str, Mistake]:
         ),
         "hidden pairs weigh 1": Mistake(
             "P is 1 for hidden pairs, as if exp(0) were taken there.",
-            "P must be 0 for what must not be seen. What is hidden, and with which number: the score, or "
-            "s − LSE?",
+            "P must be 0 for a hidden pair: which exponent makes it so?",
             **formula("hidden pairs weigh 1", also=(("hidden pairs weigh 1", "no guard"),)),
         ),
         "mask forgotten": Mistake(
             f"Hidden {either('keys', 'pairs')} take part: exp(S − LSE) of a key that the forward pass "
             "masked is not a probability, and may even exceed 1.",
-            "P is 0 for key j of query i where j > i + S_k − S_q: does the mask exist, and does it reach "
-            "every tile that the diagonal crosses?",
+            "P is 0 for key j of query i where j > i + S_k − S_q.",
             **formula("no causal mask", also=(("no causal mask", "no guard"),)),
         ),
         "mask hides the diagonal": Mistake(
@@ -51,7 +49,7 @@ def causal_only(formula: FaultyFormula, keys: bool) -> dict[str, Mistake]:
         ),
         "mask shows one key too many": Mistake(
             "The mask is off by one: each query sees one key beyond its last.",
-            "Visible is j ≤ i + S_k − S_q; with S_q = S_k query 0 sees key 0 and no other.",
+            "Query i sees the keys j ≤ i + S_k − S_q, and no other.",
             **formula(
                 "one key too many",
                 also=(
@@ -63,7 +61,7 @@ def causal_only(formula: FaultyFormula, keys: bool) -> dict[str, Mistake]:
         "mask aligned top-left": Mistake(
             "The mask is aligned top-left: query i sees the keys j ≤ i. In this course the last query sees "
             "the last key (bottom-right): j ≤ i + S_k − S_q. The two masks agree only for S_q = S_k.",
-            "Does S_k − S_q come into the comparison, and into the loop's bound?",
+            "Query i sees the keys j ≤ i + S_k − S_q.",
             **formula(
                 "top-left",
                 also=(
@@ -82,8 +80,7 @@ def causal_only(formula: FaultyFormula, keys: bool) -> dict[str, Mistake]:
                 "NaN appears in dK and dV, as it does if a query that sees no key has LSE = −inf and s − LSE "
                 "is −inf + inf: the sum over queries carries it to all keys of the block.",
             ),
-            "Is an LSE of −inf replaced before it is subtracted? With +inf in its place, exp(s − inf) is 0 "
-            "for every s.",
+            "With +inf in place of that LSE, exp(s − inf) is 0 for every s.",
             **formula("no guard"),
         ),
     }

@@ -20,13 +20,12 @@ def dkv(formula: FaultyFormula) -> dict[str, Mistake]:
     return {
         "alpha is missing from dK": Mistake(
             "dK lacks the factor alpha. S = alpha Q Kᵀ: dQ and dK both carry it.",
-            "The finished sum of dK carries alpha once, and that of dV does not. Where does it come in?",
+            "dK = alpha dSᵀ Q: the sum over the queries is multiplied by alpha once.",
             **formula("alpha not on dK"),
         ),
         "alpha applied twice to dK": Mistake(
             "dK carries alpha twice.",
-            "Apart from the alpha in the scores, from which P is recomputed, dK has exactly one factor "
-            "alpha. Which of your factors reach it: in dS, in an operand or at the end?",
+            "dK = alpha dSᵀ Q has one factor alpha: where does each of yours come in?",
             **formula("alpha twice on dK"),
         ),
         "alpha on dV": Mistake(
@@ -36,24 +35,23 @@ def dkv(formula: FaultyFormula) -> dict[str, Mistake]:
         ),
         "dK and dV exchanged": Mistake(
             "dK and dV are swapped.",
-            "The launcher is to return dk before dv. Which of the two sums does each store write, and where?",
+            "dk is returned first and dv second: where do they change places?",
             **formula("exchanged"),
         ),
         "dK stored as dV": Mistake(
             "dV holds the numbers of dK: one of the two sums came back twice.",
-            "Compare the two stores: the pointer, the strides and the sum must belong to the same output. "
-            "And which two tensors does the launcher return?",
+            "Follow dv from its sum to the tensor that is returned: where does dK come in?",
             **formula("dK stored as dV"),
         ),
         "dV from O": Mistake(
             "dV was computed as Pᵀ O. The incoming gradient is dO: dV = Pᵀ dO.",
-            "Which of O and dO does your kernel load? The launcher needs O for delta only.",
+            "dV_j is Σ_i P_ij dO_i.",
             **formula("dV from O"),
         ),
         "dS meets K": Mistake(
             "dK was computed as dSᵀ K. S = alpha Q Kᵀ, so the derivative by K brings Q: dK = alpha dSᵀ Q. "
             "The shapes fit because the tile is square.",
-            "The tiles that the loop loads, of Q and of dO, are the second operands of the two sums.",
+            "dK_j is alpha Σ_i dS_ij Q_i.",
             **formula("dS meets K"),
         ),
         "dS not transposed": Mistake(
@@ -70,13 +68,13 @@ def dkv(formula: FaultyFormula) -> dict[str, Mistake]:
         ),
         "padded queries repeat the last one": Mistake(
             "The last query is counted again for each padded row, as if row numbers were clamped to S_q − 1.",
-            "Which mask keeps the rows from S_q on out of the sums over queries, and of which row numbers?",
+            "What makes P 0 for a row from S_q on?",
             **formula("clamped rows"),
         ),
         "padded queries have LSE = −inf": Mistake(
             "dK and dV are NaN wherever a block has padded queries, as they would be if those had LSE = "
             "−inf: P = exp(0 + ∞) is infinite, and ∞ times the zeros of dO and Q is NaN.",
-            "Which LSE makes exp(s − LSE) 0 for every s? Or make P itself 0 where the query does not exist.",
+            "What makes P 0 for a row from S_q on?",
             **formula("LSE filled with -inf"),
         ),
         "loop over S_k": Mistake(
@@ -88,8 +86,7 @@ def dkv(formula: FaultyFormula) -> dict[str, Mistake]:
         "the last, incomplete block of queries is left out": Mistake(
             "The last block of queries, which is not full, is missing, as if there were only S_q // "
             "BLOCK_Q blocks.",
-            "How many blocks do S_q queries take, if the last one is not full, and does the mask let its "
-            "queries through?",
+            "Where does query S_q − 1, the last one, enter the sums?",
             **formula("whole blocks only"),
         ),
         "accumulated in half precision": Mistake(
@@ -109,12 +106,12 @@ def dkv(formula: FaultyFormula) -> dict[str, Mistake]:
         ),
         "dO's pointer is not advanced": Mistake(
             "Every step uses the first tile of dO, while Q advances.",
-            "The addresses of Q contain the step. Do those of dO?",
+            "In each step dO is read at the same queries as Q.",
             **formula("dO stays"),
         ),
         "Q's pointer is not advanced": Mistake(
             "Every step uses the first tile of Q, while dO advances.",
-            "The addresses of dO contain the step. Do those of Q?",
+            "In each step Q is read at the same queries as dO.",
             **formula("Q stays"),
         ),
         **common(formula, keys=True),

@@ -12,19 +12,18 @@ def dq(formula: FaultyFormula) -> dict[str, Mistake]:
     return {
         "alpha is missing from dQ": Mistake(
             "dQ lacks the factor alpha: S = alpha Q Kᵀ, so the derivative by Q carries alpha once more.",
-            "The finished sum of dQ carries alpha once. Where does it come in?",
+            "dQ = alpha dS K: the sum over the keys is multiplied by alpha once.",
             **formula("alpha not on dQ"),
         ),
         "alpha applied twice": Mistake(
             "dQ carries alpha twice.",
-            "Apart from the alpha in the scores, from which P is recomputed, dQ has exactly one factor "
-            "alpha. Which of your factors reach it: in dS, in an operand or at the end?",
+            "dQ = alpha dS K has one factor alpha: where does each of yours come in?",
             **formula("alpha twice on dQ"),
         ),
         "alpha in every step": Mistake(
             "dQ is multiplied by alpha in every step of the loop: the first tile's share carries alpha as "
             "often as there are tiles. With a single tile of keys that makes no difference.",
-            "What must happen once belongs after the loop, or outside every sum that is carried on.",
+            "dQ = alpha dS K: alpha multiplies the whole sum over the keys once.",
             **formula("alpha in every step"),
         ),
         "delta of one tile": Mistake(
@@ -35,32 +34,30 @@ def dq(formula: FaultyFormula) -> dict[str, Mistake]:
         ),
         "delta not divided by l": Mistake(
             "delta is l times too large, as if it were summed from exponentials that were not divided by l.",
-            "Σ_j P_ij dP_ij needs P, not exp(S − m): divide by l, or take delta from O and dO.",
+            "delta_i is Σ_j P_ij dP_ij with P = exp(S − LSE), or Σ_d dO_id O_id.",
             **formula("delta times l"),
         ),
         "dQ from V": Mistake(
             "dQ comes out as alpha dS V. S = alpha Q Kᵀ, so the derivative by Q brings K: dQ = alpha dS K.",
-            "Compare the operands of the product that makes dQ with S = alpha Q Kᵀ.",
+            "dQ_i is alpha Σ_j dS_ij K_j.",
             **formula("dS meets V"),
         ),
         "dS transposed": Mistake(
-            "Each tile of dS is multiplied by K transposed. The shapes fit because the tile is square; the "
-            "sum runs over the wrong index.",
+            "dQ is the sum of dSᵀ K, tile by tile. The shapes fit because the tile is square; the sum runs "
+            "over queries where it must run over keys.",
             "dQ sums over keys: which axis of your tile of dS counts those?",
             **formula("dS transposed"),
         ),
         "the last, incomplete block of keys is left out": Mistake(
             "The last block of keys, which is not full, is missing from each row, as if there were only "
             "S_k // BLOCK_K blocks.",
-            "How many blocks do S_k keys take, if the last one is not full, and does the mask let its "
-            "keys through?",
+            "Where does key S_k − 1, the last one, enter the sum?",
             **formula("whole blocks only"),
         ),
         "padded keys get a probability": Mistake(
-            "Where all scores are far below 0, dQ is NaN, as it would be if padded keys took part: with the "
-            "score 0, P = exp(0 − LSE) is infinite where LSE is below −88, and ∞ · 0 is NaN.",
-            "Which scores of a row can be far above its LSE, and what makes their P 0? A product with 0 "
-            "comes too late.",
+            "Where all scores are far below 0, dQ is NaN, as it is if padded keys take part, whose P = "
+            "exp(0 − LSE) is infinite, and ∞ · 0 is NaN; or if P is exp(S) / exp(LSE), which is 0/0.",
+            "Where LSE is far below 0, which entries of P are not finite?",
             **formula("padded keys"),
         ),
         "dQ accumulated in half precision": Mistake(
@@ -69,19 +66,19 @@ def dq(formula: FaultyFormula) -> dict[str, Mistake]:
             **formula("accumulator in half"),
         ),
         "loop over S_q": Mistake(
-            "The keys end at S_q, the number of queries: where there are more keys than queries, some are "
-            "missing.",
+            "The loop over keys ends at S_q, the number of queries: where the keys fill more tiles than the "
+            "queries, the last of them are missing.",
             "This program scans keys. How many are there?",
             **formula("ends at S_q"),
         ),
         "V's pointer is not advanced": Mistake(
             "Every step computes dP from the first tile of V, while K advances.",
-            "The addresses of K contain the step. Do those of V?",
+            "In each step V is read at the same keys as K.",
             **formula("V stays"),
         ),
         "K's pointer is not advanced": Mistake(
             "Every step uses the first tile of K, while V advances.",
-            "The addresses of V contain the step. Do those of K?",
+            "In each step K is read at the same keys as V.",
             **formula("K stays"),
         ),
         **common(formula, keys=False),

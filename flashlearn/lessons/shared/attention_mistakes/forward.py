@@ -11,23 +11,21 @@ def forward(formula: FaultyFormula) -> dict[str, Mistake]:
     return {
         **common(formula),
         "padded keys are not masked": Mistake(
-            "Keys beyond S_k take part with the score 0 where the last tile is not full: each adds exp(0 − "
+            "Keys from S_k on take part with the score 0 where the last tile is not full: each adds exp(0 − "
             "m) to l.",
-            "A filler of 0 is right for the load and wrong for a score. Which score must a key from S_k "
-            "on have, before the maximum is taken?",
+            "Keys from S_k on do not exist: which score gives them no weight?",
             **formula("padded keys"),
         ),
         "one padded key is not masked": Mistake(
             "The key with number S_k takes part, and there is none: its score is 0. Keys are counted from 0 "
             "to S_k − 1.",
-            "Is the key with number S_k let through by a < or a ≤?",
+            "Key j exists if j < S_k.",
             **formula("one padded key"),
         ),
         "loop ends one tile early": Mistake(
             "The last, incomplete tile of keys is missing, as if there were S_k // BLOCK_K tiles: that "
             "rounds down.",
-            "How many tiles do S_k keys take, and does the mask let all of them through? The mask takes "
-            "care of the rest.",
+            "Where does key S_k − 1, the last one, enter the sums?",
             **formula("loop one tile short"),
         ),
     }
@@ -43,7 +41,7 @@ def common(formula: FaultyFormula) -> dict[str, Mistake]:
         ),
         "alpha applied twice": Mistake(
             "The scores carry alpha²: alpha is applied once too often.",
-            "Between q, k and alpha and the exponent, how often is alpha applied, including in the launcher?",
+            "Which operations put alpha into the scores? One of them is enough.",
             **formula("alpha twice"),
         ),
         "alpha's sign is lost": Mistake(
@@ -55,8 +53,7 @@ def common(formula: FaultyFormula) -> dict[str, Mistake]:
         "acc not rescaled": Mistake(
             "The numerator of O keeps the weights of the old maximum when a later tile raises it: it is "
             "not rescaled, or not by the right factor.",
-            "l and the numerator of O are sums of the same exponentials: when the maximum moves, both are "
-            "multiplied by the same factor. Which factor does each of them get?",
+            "When the maximum moves, the numerator of O is multiplied by the same factor as l.",
             **formula("acc not rescaled"),
         ),
         "the new product is rescaled too": Mistake(
@@ -75,44 +72,42 @@ def common(formula: FaultyFormula) -> dict[str, Mistake]:
         "l not rescaled": Mistake(
             "The sum l keeps the old maximum's exponentials when a later tile raises it: it is not "
             "rescaled, or not by the right factor.",
-            "l and the numerator of O are sums of the same exponentials: when the maximum moves, both are "
-            "multiplied by the same factor. Which factor does each of them get?",
+            "When the maximum moves, l is multiplied by the same factor as the numerator of O.",
             **formula("l not rescaled"),
         ),
         "nothing rescaled": Mistake(
             "Exponentials relative to different maxima are added up unchanged, in "
             "O and in LSE: what was summed before is not rescaled, or is rescaled by 1, as happens if the "
             "old maximum is overwritten before the factor is computed.",
-            "The factor is exp(m_old − m_new). Is it there, and does m_old still have its old value in "
-            "that line?",
+            "What was summed before is multiplied by exp(m_old − m_new), with m_old the maximum before this "
+            "tile.",
             **formula("nothing rescaled"),
         ),
         "the maximum is not subtracted": Mistake(
             "Large scores give NaN, as they do if no maximum is subtracted, or not the row's own: exp(89) "
             "is infinite in fp32, and ∞/∞ is NaN.",
-            "What is subtracted in the exponent, and is it the largest score so far?",
+            "What is subtracted from the scores in the exponent?",
             **formula("no maximum"),
         ),
         "m is never updated": Mistake(
             "O is that of the last tile alone, and LSE is −inf, as where the new maximum is computed and "
             "not kept: then the old one is −inf in every step, and the factor exp(−inf) = 0 drops what "
             "was summed before.",
-            "Which line makes the new maximum the old one of the next step?",
+            "The new maximum is the old one of the next step.",
             **formula("m never updated"),
         ),
         "one maximum for all rows": Mistake(
             "The rows whose scores lie far below those of other rows of their block are wrong, as they are "
             "if one maximum is taken over the whole tile: their exponentials lose digits, and 104 below it "
             "they are 0 even in fp32.",
-            "Over which axis is the maximum taken? Each query has its own, as it has a sum of its own.",
+            "Each query has a maximum of its own, over its own scores.",
             **formula("one maximum for all rows", also=(("one maximum for all rows", "padded queries"),)),
         ),
         "m starts at 0": Mistake(
             "The rows whose scores all lie far below 0, or below another finite number, are wrong, as if the "
             "maximum could not fall below it. Any m is right in exact arithmetic, but from about 90 below m "
             "on, exp(s − m) loses digits, and from 104 on it is 0 even in fp32.",
-            "Which numbers that are not scores can become the maximum: the one that it starts from, or one "
-            "that it is compared with? Each of them must be −inf.",
+            "Which numbers that are not scores can become the maximum? Each of them must be −inf.",
             **formula("m from 0", also=("m from −10⁴",)),
         ),
         "not divided by l": Mistake(
@@ -128,8 +123,7 @@ def common(formula: FaultyFormula) -> dict[str, Mistake]:
         ),
         "LSE in base 2": Mistake(
             "LSE is the right one times log2 e = 1.4427: it is a logarithm to base 2.",
-            "This course keeps natural logarithms: in which base are the maximum and the logarithm of the "
-            "sum?",
+            "LSE is a natural logarithm: one to base 2 has to be multiplied by ln 2.",
             **formula("lse in base 2"),
         ),
         "LSE without m": Mistake(
@@ -159,8 +153,8 @@ def common(formula: FaultyFormula) -> dict[str, Mistake]:
             **formula("mask before alpha"),
         ),
         "alpha folded into the maximum": Mistake(
-            "The maximum is alpha times that of q · k. With a negative alpha that is the smallest score: "
-            "exp(s − m) is 1 or more, and overflows when scores are far apart.",
+            "The results are as if the maximum were alpha times that of q · k: with a negative alpha that "
+            "is the smallest score, and exp(s − m) overflows when scores are far apart.",
             "alpha · max(x) is max(alpha · x) only for alpha ≥ 0. Take the maximum of the scaled scores.",
             **formula("maximum before alpha"),
         ),
@@ -168,13 +162,13 @@ def common(formula: FaultyFormula) -> dict[str, Mistake]:
             "The exponents have the scaled scores, and the results are as if the maximum of q · k without "
             "alpha were subtracted from them. Any m is right in exact arithmetic, but where it lies far "
             "above the scores every exponential is 0, and 0/0 is NaN.",
-            "Is what is subtracted the largest of the scaled scores, or is it scaled otherwise?",
+            "What is subtracted must be the largest of the scaled scores, alpha · q · k.",
             **formula("maximum without alpha"),
         ),
         "log2 e is missing from S": Mistake(
             "The exponentials are 2^(s − m), where e^(s − m) belongs: log2 e is missing, so every exponent "
             "is too small by the factor ln 2, and O is a softmax of S ln 2.",
-            "e^x is 2^(x log2 e): which of the two do you compute, and are the scores multiplied by log2 e?",
+            "e^x is 2^(x log2 e).",
             **formula(
                 "exp2 of natural numbers", also=(("exp2 of natural numbers", "lse of the base-2 sum"),)
             ),
@@ -182,23 +176,23 @@ def common(formula: FaultyFormula) -> dict[str, Mistake]:
         "acc rescaled twice": Mistake(
             "The numerator of O is multiplied by the factor of the risen maximum twice in each step, and "
             "l once.",
-            "By how many factors does the sum of the earlier tiles change from step to step?",
+            "When the maximum rises, the numerator of O is multiplied by the factor once, as l is.",
             **formula("acc rescaled twice"),
         ),
         "divided in every step": Mistake(
             "The numerator of O is divided by l in every step, and the next step goes on with the quotient "
             "as if it were still the numerator.",
-            "Add exponentials, bring them to one maximum, and divide once, after the last tile.",
+            "Divide once, after the last tile, or multiply by the old l before the next one.",
             **formula("divided in every step"),
         ),
         "V's pointer is not advanced": Mistake(
             "Every step multiplies by the first tile of V, while K advances.",
-            "The addresses of K contain the step. Do those of V?",
+            "In each step V is read at the same keys as K.",
             **formula("V stays"),
         ),
         "K's pointer is not advanced": Mistake(
             "Every step computes the scores of the first tile of K, while V advances.",
-            "The addresses of V contain the step. Do those of K?",
+            "In each step K is read at the same keys as V.",
             **formula("K stays"),
         ),
         "rescale with the wrong sign": Mistake(
@@ -208,14 +202,14 @@ def common(formula: FaultyFormula) -> dict[str, Mistake]:
             **formula("rescale inverted"),
         ),
         "the maximum of one tile": Mistake(
-            "The new maximum is that of the tile alone, not of all tiles so far. In exact arithmetic that "
+            "The results are as if the new maximum were that of the tile alone. In exact arithmetic that "
             "would do, but where a tile lies far below an earlier one the rescaling overflows.",
             "The maximum so far never falls: it is the larger of the old one and the tile's.",
             **formula("maximum of the tile alone"),
         ),
         "divided by l twice": Mistake(
             "O is divided by l twice.",
-            "One division, after the loop.",
+            "One division by l is enough.",
             **formula("divided twice"),
         ),
         "LSE is l": Mistake(
@@ -236,18 +230,18 @@ def common(formula: FaultyFormula) -> dict[str, Mistake]:
         ),
         "K and V of the first head": Mistake(
             "Every head sees the keys and values of the first one.",
-            "Each pointer moves by its own batch and head strides before a tile's rows are added.",
+            "Head h of batch entry b lies b batch strides and h head strides from the start.",
             **formula("first head"),
         ),
         "loop over S_q": Mistake(
-            "The keys end at S_q, the number of queries: where there are more keys than queries, some are "
-            "missing.",
+            "The loop over keys ends at S_q, the number of queries: where the keys fill more tiles than the "
+            "queries, the last of them are missing.",
             "This program scans keys. How many are there?",
             **formula("ends at S_q"),
         ),
         "first tile missing": Mistake(
             "The first tile of keys is missing from every row.",
-            "Which tile does the loop visit first, which last, and is each of them added?",
+            "Where do the keys of the first tile enter the sums?",
             **formula("first tile skipped"),
         ),
     }

@@ -20,7 +20,7 @@ def common(formula: FaultyFormula, keys: bool) -> dict[str, Mistake]:
         "to query n. "
         "The shapes fit because the tile is square"
     )
-    which = "which axis of your tile counts those, the rows ([:, None]) or the columns ([None, :])?"
+    which = "which axis of your tile counts those?"
     return {
         "alpha is missing from S": Mistake(
             "P is not the forward pass's: the scores were rebuilt as Q Kᵀ, without alpha."
@@ -38,26 +38,26 @@ def common(formula: FaultyFormula, keys: bool) -> dict[str, Mistake]:
         "only the last tile remains": Mistake(
             either("dQ holds", "dK and dV hold")
             + " the last tile's share alone, as if each step overwrote what the steps before it found.",
-            f"What happens in a step to the {either('sum', 'sums')} of the steps before?",
+            "Where do the shares of the earlier tiles get lost?",
             **formula("last tile alone"),
         ),
         "delta omitted": Mistake(
             either(
-                "delta is missing: dS comes out as P ∘ dP, the diagonal part of softmax's Jacobian alone.",
+                "delta is missing: dS comes out as P ∘ dP.",
                 "delta is missing from dK: dS comes out as P ∘ dP. dV does not need delta.",
             ),
-            "dS_ij = P_ij (dP_ij − delta_i): what do your two factors contain?",
+            "dS_ij = P_ij (dP_ij − delta_i), with delta_i = Σ_d dO_id O_id.",
             **formula("delta omitted"),
         ),
         "delta subtracted after P": Mistake(
             f"{ds} comes out as P ∘ dP − delta: P multiplies dP alone, and delta is subtracted at full "
             "weight from every key.",
-            "P multiplies the difference of dP and delta: mind the parentheses.",
+            "P multiplies the difference of dP and delta.",
             **formula("delta after P"),
         ),
         "delta along the keys": Mistake(
             f"{along.format('delta')}{either('', '; dV needs no delta')}.",
-            f"delta belongs to the queries{either('', ', here as for dQ')}: {which}",
+            f"delta belongs to the queries: {which}",
             **formula("delta along the keys"),
         ),
         "LSE along the keys": Mistake(
@@ -68,13 +68,13 @@ def common(formula: FaultyFormula, keys: bool) -> dict[str, Mistake]:
         "delta added": Mistake(
             "delta is added where it must be subtracted: dS comes out as P ∘ (dP + delta)."
             + either("", " dV needs no delta."),
-            "Each row of dS must sum to 0. Print the row sums of one tile.",
+            "Each row of dS must sum to 0, over all keys.",
             **formula("delta added"),
         ),
         "delta from dP without P": Mistake(
             either("You subtracted", "dK subtracts")
             + " the plain sum of each row of dP. delta is the sum of P ∘ dP, the mean of dP under P.",
-            "Σ_d dO ∘ O is that sum as well, one number per query, and complete before the loop.",
+            "delta_i is Σ_j P_ij dP_ij, or Σ_d dO_id O_id.",
             **formula("delta is the sum of dP"),
         ),
         "P in front forgotten": Mistake(
@@ -83,27 +83,23 @@ def common(formula: FaultyFormula, keys: bool) -> dict[str, Mistake]:
             **formula("P forgotten in dS"),
         ),
         "LSE read as base 2": Mistake(
-            "P is 2^(S log2 e − LSE), and this LSE is a natural logarithm: each row of P is off by a factor.",
+            "P comes out as 2^(S log2 e − LSE), as if LSE were a logarithm to base 2: it is natural.",
             "S and LSE must have the same unit: natural for exp, times log2 e for exp2.",
             **formula("LSE in base 2"),
         ),
         "dP from K": Mistake(
             f"{dp} was computed as dO Kᵀ. O = P V, so dO is multiplied by V: dP = dO Vᵀ.",
-            either(
-                "Compare the operands of the product that makes dP with O = P V.",
-                "This program owns a block of K and one of V: compare the operands with O = P V.",
-            ),
+            "dP_ij is Σ_d dO_id V_jd.",
             **formula("dP from K"),
         ),
         "dP rounded before delta is subtracted": Mistake(
             f"{dp} was rounded to half precision before delta was subtracted. Where both are large their "
             "difference keeps few digits.",
-            "tl.dot returns fp32: keep dP and delta in fp32, and cast dS only for the product with "
-            f"{either('K', 'Q')}.",
+            f"Keep dP and delta in fp32, and round dS only for the product with {either('K', 'Q')}.",
             **formula("dP in half"),
         ),
         "LSE forgotten": Mistake(
-            "P comes out as exp(s): LSE is not subtracted, so no row of P sums to 1.",
+            "P comes out as exp(s): LSE is not subtracted.",
             "P = exp(S − LSE): the forward pass saved LSE for this.",
             **formula("LSE forgotten"),
         ),
@@ -121,7 +117,7 @@ def common(formula: FaultyFormula, keys: bool) -> dict[str, Mistake]:
         "log2 e is missing": Mistake(
             "P comes out as 2^(s − LSE), where e^(s − LSE) belongs: the factor log2 e is missing, and "
             "every exponent is too small by the factor ln 2.",
-            "e^x is 2^(x log2 e): which of the two do you compute, and is log2 e in both S and LSE?",
+            "e^x is 2^(x log2 e).",
             **formula("exp2 of natural numbers"),
         ),
         "alpha twice in S": Mistake(
@@ -131,51 +127,48 @@ def common(formula: FaultyFormula, keys: bool) -> dict[str, Mistake]:
         ),
         "dP from O": Mistake(
             f"{dp} was computed as O Vᵀ. dP is the loss's derivative by P, so it starts from dO: dP = dO Vᵀ.",
-            "O is needed for delta only.",
+            "dP_ij is Σ_d dO_id V_jd.",
             **formula("dP from O"),
         ),
         "dP from Q": Mistake(
             f"{dp} was computed as Q Vᵀ. O = P V, so dO is multiplied by V: dP = dO Vᵀ.",
-            either(
-                "Compare the operands of the product that makes dP with O = P V.",
-                "Compare the operands with O = P V: which of the tiles that the loop loads belongs to O?",
-            ),
+            "dP_ij is Σ_d dO_id V_jd.",
             **formula("dP from Q"),
         ),
         "first tile missing": Mistake(
             f"The first tile of {either('keys', 'queries')} is missing.",
-            "Which tile does the loop visit first, which last, and is each of them added?",
+            f"Where do the {either('keys', 'queries')} of the first tile enter the {either('sum', 'sums')}?",
             **formula("first tile skipped"),
         ),
         "log2 e is missing from S": Mistake(
-            "P is 2^(S − LSE log2 e): LSE is in base 2, and the scores are not.",
+            "P comes out as 2^(S − LSE log2 e): LSE has the factor log2 e, and the scores lack it.",
             "S and LSE must have the same unit: natural for exp, times log2 e = 1.4427 for exp2.",
             **formula("log2 e not in s"),
         ),
         "delta from O alone": Mistake(
-            "delta was computed from O alone: dO does not enter. It is the sum over d of dO_id O_id.",
+            "delta was computed from O alone: dO does not enter.",
             "delta_i is Σ_d dO_id O_id: a product of two tensors, entry by entry, summed along each row.",
             **formula("delta from O alone", also=("delta is the sum of O",)),
         ),
         "delta from dO alone": Mistake(
-            "delta was computed as the sum of dO², without O. It is the sum over d of dO_id O_id.",
+            "delta was computed as the sum of dO², without O.",
             "delta_i is Σ_d dO_id O_id: a product of two tensors, entry by entry, summed along each row.",
             **formula("delta from dO alone"),
         ),
         "delta of other rows": Mistake(
             "delta is that of the first block of queries, wherever it is used.",
-            "Do the indices that delta is loaded at move with the tile's queries?",
+            "Do the indices of delta move with the tile's queries?",
             **formula("delta of the first rows"),
         ),
         "delta of the first head": Mistake(
             "Every head takes delta of the first one, as if its address did not tell heads apart.",
-            "delta is [B, H, S_q]: its pointer moves by S_q from head to head.",
+            "delta has one number per query of each head.",
             **formula("delta of the first head"),
         ),
         "dS cast to fp16": Mistake(
             "dS is rounded to fp16 whatever dtype the inputs have. In fp32 it loses digits there, and in "
             "bf16 what is too small for fp16.",
-            "Cast it once, to the dtype of the tile that it is multiplied with.",
+            "Round dS to the dtype of the inputs, not to fp16.",
             **formula("dS in fp16"),
         ),
     }
@@ -187,8 +180,7 @@ def strides_of_q(launcher: Callable) -> dict[str, Mistake]:
         "strides of Q used for K": Mistake(
             "K or V is read with a stride that belongs to a tensor of queries. They differ as soon as S_q "
             "≠ S_k or the layouts do.",
-            "K and V have four strides each. Which strides does this address contain, counting those that "
-            "lead to batch and head?",
+            "K and V have four strides each, of their own: which ones does this address contain?",
             launcher=launcher,
             status=Status.OUT_OF_BOUNDS,
         )
@@ -211,7 +203,7 @@ def lse_of_zero(formula: FaultyFormula) -> dict[str, Mistake]:
         "an LSE of 0 taken for none": Mistake(
             "A query whose LSE is 0 is taken for one that sees nothing, and its P is 0. Where no key is "
             "seen, LSE is −∞; it is 0 for a query that sees a single key with the score 0, for example.",
-            "Which number does LSE hold for a query that sees no key?",
+            "A test for such a query compares LSE with −∞.",
             **formula("LSE of 0", also=(("LSE of 0", "no guard"),)),
         ),
     }

@@ -28,23 +28,22 @@ formula = faulty_formula(passes)
 MISTAKES = {
     "the mask is forgotten": Mistake(
         "causal=True changes nothing: o is that of unmasked attention.",
-        "There are two launchers of each kind. What chooses between them?",
+        "Which forward launcher runs where causal is True?",
         **formula("no mask"),
     ),
     "the mask is turned round": Mistake(
         "What causal=True gives is unmasked, and without it o is masked: the two are exchanged.",
-        "Which of the two launchers runs where causal is True?",
+        "Which forward launcher runs where causal is True?",
         **formula("mask turned round"),
     ),
     "the mask is always there": Mistake(
         "o is masked also where causal is False.",
-        "There are two launchers of each kind. What chooses between them?",
+        "Which forward launcher runs where causal is False?",
         **formula("always a mask", also=(("always a mask", "as asked backward"),)),
     ),
     "the mask is forgotten on the way back": Mistake(
         "Where causal is True, the gradients are computed without the mask.",
-        "The backward pass has to know what the forward pass did: is `causal` kept on ctx, and used to "
-        "choose?",
+        "The backward pass needs the `causal` of its own forward pass.",
         **formula("no mask backward", also=(("no mask backward", "guarded"),)),
     ),
     "the mask is forgotten in dQ": Mistake(
@@ -60,18 +59,17 @@ MISTAKES = {
     "LSE of all keys on the way back": Mistake(
         "Where causal is True, the backward pass works with the LSE of all keys, as if it were computed "
         "anew, without the mask.",
-        "P = exp(S − LSE) needs the LSE of the keys that are seen. Which LSE does the backward pass get, and "
-        "is it the one that the forward pass returned?",
+        "P = exp(S − LSE) needs the LSE that the forward pass returned.",
         **formula("LSE of all keys"),
     ),
     "alpha is forgotten on the way back": Mistake(
         "The gradients are computed with alpha = 1/√D, though the forward pass was given another.",
-        "Which alpha does the backward pass use, and is it the one that forward used for this call?",
+        "The backward pass needs the alpha of its own forward pass.",
         **formula("default alpha backward"),
     ),
     "alpha is 1 on the way back": Mistake(
         "The gradients are computed with alpha = 1, which is not what the forward pass had.",
-        "Which alpha does the backward pass use, and is it the one that forward used for this call?",
+        "The backward pass needs the alpha of its own forward pass.",
         **formula("no alpha backward"),
     ),
     "alpha is never used": Mistake(
@@ -81,13 +79,13 @@ MISTAKES = {
     ),
     "no default for alpha": Mistake(
         "Where no alpha is given, 1 is used. The default is 1/√D.",
-        "None means 1/√D. Which D is it, and where is None replaced?",
+        "Where alpha is None, it is 1/√D.",
         **formula("no default"),
     ),
     "alpha from S": Mistake(
         "The default of alpha is one over the root of another length than D: of S, or of "
         "the number of heads.",
-        "D is the last dimension of q: which one do you take?",
+        "D is the last dimension of q.",
         **formula("alpha from S_q", also=("alpha from S_k", "alpha from H")),
     ),
     "alpha = 0 taken for none": Mistake(
@@ -103,39 +101,34 @@ MISTAKES = {
         **formula("causal and alpha exchanged"),
     ),
     "dQ of the scaled q": Mistake(
-        "dQ lacks the factor alpha: what backward returns is the gradient with respect to alpha q, not q.",
-        "By the chain rule, what is the derivative of alpha q by q? Is q multiplied by alpha before the "
-        "launchers get it, or dQ divided by it afterwards?",
+        "dQ lacks the factor alpha, as the gradient with respect to alpha q does.",
+        "By the chain rule, what is the derivative of alpha q by q?",
         **formula("q scaled beforehand"),
     ),
     "alpha applied twice to dQ": Mistake(
         "dQ carries alpha once more than it should: its launcher has multiplied by it already.",
-        "What the launcher returns is already the gradient. What happens to it after that, or to q and k "
-        "before?",
+        "What the launcher returns is already the gradient.",
         **formula("dq scaled again"),
     ),
     "alpha applied twice to dK": Mistake(
         "dK carries alpha once more than it should: its launcher has multiplied by it already.",
-        "What the launcher returns is already the gradient. What happens to it after that, or to q and k "
-        "before?",
+        "What the launcher returns is already the gradient.",
         **formula("dk scaled again"),
     ),
     "dk and dv exchanged": Mistake(
         "The gradients of k and v are swapped.",
-        "Follow both from the launcher to the end: in which order does it return them, and are they returned "
-        "from backward in the order of forward's arguments, q, k, v, causal, alpha?",
+        "backward returns k's gradient at k's place among forward's arguments, and v's at v's.",
         **formula("dk and dv exchanged"),
     ),
     "k and v exchanged on the way back": Mistake(
         "The backward pass takes v for k and k for v, as if they were kept, unpacked or passed on in "
         "another order.",
-        "Follow k and v from `save_for_backward` through `ctx.saved_tensors` to each launcher: where do "
-        "they change places?",
+        "What the launchers get as k has to be forward's k, and what they get as v its v.",
         **formula("k and v exchanged"),
     ),
     "o and do exchanged": Mistake(
         "In the backward pass do is in o's place, and o in do's. delta, made of both, does not show it.",
-        "A launcher takes q, k, v, o, do, lse, alpha, in this order: in which order does each one get them?",
+        "A launcher takes q, k, v, o, do, lse, alpha, in this order.",
         **formula("o and do exchanged"),
     ),
     "do is ignored": Mistake(
@@ -146,12 +139,12 @@ MISTAKES = {
     "delta is halved": Mistake(
         "The gradients of q and k are those of a delta of half its size, as if the o that was kept were "
         "half the o of the forward pass.",
-        "delta is Σ_d dO ∘ O: keep o as the kernel wrote it.",
+        "delta is Σ_d dO ∘ O, with the o that the kernel wrote.",
         **formula("o halved"),
     ),
     "delta omitted": Mistake(
         "dQ and dK lack delta, as if the o that was kept were zeros.",
-        "Keep o itself, and keep it after the kernel has written it.",
+        "delta is Σ_d dO ∘ O, with the o that the kernel wrote.",
         **formula("no delta"),
     ),
     "kept on the class": Mistake(

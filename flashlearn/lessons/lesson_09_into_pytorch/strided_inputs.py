@@ -47,13 +47,13 @@ formula = faulty_formula(forward)
 MISTAKES = {
     "v read with k's strides": Mistake(
         "v is read with the strides of k. Both have the same shape, but here different layouts.",
-        "Sixteen strides go to the kernel: which four are passed as v's?",
+        "v has strides of its own.",
         launcher=faulty_launcher("v with k's"),
         status=Status.OUT_OF_BOUNDS,
     ),
     "k and v read with q's strides": Mistake(
         "k and v are read with the strides of q.",
-        "Each tensor brings its own: are they those of the tensors that the kernel is given?",
+        "k and v have strides of their own.",
         launcher=faulty_launcher("k and v with q's"),
         status=Status.OUT_OF_BOUNDS,
     ),
@@ -66,21 +66,19 @@ MISTAKES = {
     "the last stride taken to be 1": Mistake(
         "Neighbouring elements of a row are assumed to lie side "
         "by side in memory, which is not so in every case.",
-        "A tensor has four strides here. Where does the last one go to the kernel, and is it the tensor's "
-        "own?",
+        "Each tensor has four strides, and the last one may be any number.",
         launcher=faulty_launcher("last is 1"),
         status=Status.OUT_OF_BOUNDS,
     ),
     "every tensor taken to be contiguous": Mistake(
         "q, k and v are read as if they were contiguous. A view's memory is laid out differently.",
-        "Which tensor's strides does the kernel get: those of the view, or of something contiguous with "
-        "its shape?",
+        "`stride()` of a view says how the view lies in memory.",
         launcher=faulty_launcher("as if contiguous"),
         status=Status.OUT_OF_BOUNDS,
     ),
     "heads and batch exchanged": Mistake(
         "The strides of batch and head are exchanged, or their indices are.",
-        "The kernel's order is batch, head, row, column: that of the dimensions, and of `stride()`.",
+        "`stride()` has the order of the dimensions: batch, head, row, column.",
         launcher=faulty_launcher("heads before batch"),
         status=Status.OUT_OF_BOUNDS,
     ),
@@ -97,12 +95,12 @@ MISTAKES = {
     ),
     "no default for alpha": Mistake(
         "Where no alpha is given, 1 is used. The default is 1/√D.",
-        "None means 1/√D. Which D is it, and where is None replaced?",
+        "Where alpha is None, it is 1/√D.",
         **formula("no default"),
     ),
     "alpha from S": Mistake(
         "The default of alpha is one over the root of a length S, not of D.",
-        "D is the last dimension of q: which one do you take?",
+        "D is the last dimension of q.",
         **formula("alpha from S_q", also=("alpha from S_k",)),
     ),
     "alpha is never used": Mistake(
@@ -111,14 +109,13 @@ MISTAKES = {
         **formula("given alpha ignored"),
     ),
     "alpha applied twice": Mistake(
-        "The scores carry alpha twice: what the kernel multiplies by alpha contains it already.",
-        "The kernel multiplies by the alpha that it is given. What else does?",
+        "The scores carry alpha twice.",
+        "The kernel multiplies q · k by the alpha that it is given.",
         **formula("alpha twice"),
     ),
     "o's layout": Mistake(
         "The numbers of o are in the wrong places: o has another layout than the one it is written in.",
-        "`empty_like` keeps the order of q's dimensions in memory, an allocation by shape does not. Which "
-        "strides does the kernel get for o?",
+        "The kernel has to write o with the strides of the o that is returned.",
         **formula("o like q"),
     ),
 }

@@ -27,25 +27,22 @@ MISTAKES = {
     "the model sees the future": Mistake(
         "This is the curve of a model whose attention is not causal: every position sees the "
         "character that it should predict.",
-        "The model passes q, k and v to the attention that it is given, and nothing about a mask. Where "
-        "does causal=True come in?",
+        "The model passes q, k and v to the attention that it is given, and nothing about a mask.",
         **formula("no mask"),
     ),
     "attention with alpha = 1": Mistake(
         "This is the curve of a model whose attention has the scores q · k, with alpha = 1.",
-        "Which alpha does flash_attention take where none is given, and what is it given here?",
+        "Where no alpha is given, flash_attention takes 1/√D.",
         **formula("alpha of 1"),
     ),
     "q and k exchanged": Mistake(
         "This is the curve of a model whose attention takes q for k and k for q.",
-        "In which order does the model give q, k and v to its attention, and in which order are they "
-        "passed on?",
+        "The model gives q, k and v to its attention in this order.",
         **formula("q and k exchanged"),
     ),
     "k and v exchanged": Mistake(
         "This is the curve of a model whose attention takes k for v and v for k.",
-        "In which order does the model give q, k and v to its attention, and in which order are they "
-        "passed on?",
+        "The model gives q, k and v to its attention in this order.",
         **formula("k and v exchanged"),
     ),
     "read and wanted exchanged": Mistake(
@@ -56,7 +53,7 @@ MISTAKES = {
     ),
     "probabilities in place of logits": Mistake(
         "The cross entropy is that of a softmax of the model's probabilities: softmax is applied twice.",
-        "`F.cross_entropy` takes logits and applies log_softmax itself. What does it get here?",
+        "`F.cross_entropy` takes logits and applies log_softmax itself.",
         **formula("probabilities for logits"),
     ),
     "targets not shifted": Mistake(
@@ -67,7 +64,7 @@ MISTAKES = {
     "gradients pile up": Mistake(
         "Every step's gradient is added to those of all steps before: backward() adds to .grad, it does "
         "not replace it.",
-        "Which call resets .grad, and does it come between two calls of backward()?",
+        "Between two calls of backward(), .grad has to be reset.",
         **formula("gradients pile up"),
     ),
     "losses noted after the step": Mistake(
@@ -77,15 +74,13 @@ MISTAKES = {
     ),
     "no step": Mistake(
         "These are the losses of the parameters at the start, for every batch: nothing was learnt.",
-        "Does a step of the optimiser come after backward(), with the gradients still there, and is the "
-        "optimiser that of the model that is trained?",
+        "After each backward(), a step of the optimiser has to change the model's own parameters.",
         **formula("no step"),
     ),
     "logits reshaped instead of transposed": Mistake(
         "The logits are rearranged so that positions and characters are mixed, as a reshape to "
         "(B, characters, S) does.",
-        "A transpose and a reshape are different things: which one gives cross_entropy the layout that it "
-        "needs?",
+        "A transpose moves an axis, and a reshape mixes positions and characters.",
         **formula("logits reshaped"),
     ),
     "logits turned and then flattened": Mistake(
@@ -103,12 +98,12 @@ MISTAKES = {
     ),
     "the last position alone": Mistake(
         "Each loss is that of the last position alone. Every position predicts a character.",
-        "Over which positions does the cross entropy take its mean?",
+        "A loss is the mean over all positions.",
         **formula("last position only"),
     ),
     "losses summed": Mistake(
         "Each loss is the sum over all positions, not their mean.",
-        "What does `F.cross_entropy` do without `reduction`?",
+        "`F.cross_entropy` takes the mean by itself.",
         **formula("losses summed"),
     ),
 }

@@ -19,13 +19,13 @@ MISTAKES = {
     "alpha is missing from dK": Mistake(
         "The patient's mistake is still there: every element of dK is 1/alpha times as large as it should "
         "be.",
-        "dQ comes from the same dS. Which lines are dK's alone, and which factor do they lack?",
+        "dQ comes from the same dS, and dQ is right.",
         launcher=sick("clinic_1"),
     ),
     "alpha applied twice to dK": wrong_cure(
         "clinic_1",
         "Now dK is too small by the factor alpha: it carries alpha twice.",
-        "dK = alpha dSᵀ Q. Once is enough.",
+        "dK is alpha dSᵀ Q.",
         (STORE_DK, "tl.store(dk_ptr + key_tile, alpha * alpha * dk, mask"),
     ),
     "1/√D for alpha": wrong_cure(
@@ -49,7 +49,7 @@ MISTAKES = {
     ),
     "alpha put into dS": wrong_cure(
         "clinic_1",
-        "dQ and dK are both made of dS: with alpha in dS, dQ, which had alpha before, carries it twice.",
+        "dQ carries alpha twice now, as it does if alpha is put into dS, of which dQ and dK are both made.",
         "Fix a line that belongs to dK alone.",
         (DS, "ds = alpha * p * (dp - delta_i[:, None])"),
     ),

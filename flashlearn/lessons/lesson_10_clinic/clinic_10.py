@@ -26,26 +26,26 @@ MISTAKES = {
     "the smaller of both": wrong_cure(
         "clinic_10",
         "The smaller of the two lengths is used for both: queries are left out, or keys never written.",
-        "There are two lengths. Follow each from the launch to the masks and to the loop.",
+        "There are S_q rows of q, do, LSE and delta, and S_k rows of k, v, dk and dv.",
         (LAUNCH_10, "delta, dk, dv, alpha, min(S_q, S_k), min(S_q, S_k), D=D"),
     ),
     "the larger of both": Mistake(
         "The larger length is used for both, which is too much for one of them.",
-        "There are two lengths. Follow each from the launch to the masks and to the loop.",
+        "There are S_q rows of q, do, LSE and delta, and S_k rows of k, v, dk and dv.",
         launcher=edited("clinic_10", (LAUNCH_10, "delta, dk, dv, alpha, max(S_q, S_k), max(S_q, S_k), D=D")),
         status=Status.OUT_OF_BOUNDS,
     ),
     "the number of queries for both": Mistake(
         "The number of queries is used for the keys too: where there are fewer keys, accesses go beyond "
         "the last one, and where there are more, the last ones are never written.",
-        "There are two lengths. Follow each from the launch to the masks and to the loop.",
+        "There are S_q rows of q, do, LSE and delta, and S_k rows of k, v, dk and dv.",
         launcher=edited("clinic_10", (LAUNCH_10, "delta, dk, dv, alpha, S_q, S_q, D=D")),
         status=Status.OUT_OF_BOUNDS,
     ),
     "the number of keys for both": Mistake(
         "The number of keys is used for the queries too: where there are fewer queries, accesses go beyond "
         "the last one, and where there are more, the last ones are left out.",
-        "There are two lengths. Follow each from the launch to the masks and to the loop.",
+        "There are S_q rows of q, do, LSE and delta, and S_k rows of k, v, dk and dv.",
         launcher=edited("clinic_10", (LAUNCH_10, "delta, dk, dv, alpha, S_k, S_k, D=D")),
         status=Status.OUT_OF_BOUNDS,
     ),

@@ -25,7 +25,7 @@ MISTAKES = {
     "what was there is added again": Mistake(
         "The addition is now atomic, but it adds too much: the value that was read is already in memory. "
         "If the other program has added by then, its share counts twice.",
-        "An atomic addition reads memory itself. What must it be given?",
+        "An atomic addition reads memory itself, and is given the share alone.",
         launcher=edited(
             "clinic_2",
             (ADD_DK, ADD_DK.replace("tl.store", "tl.atomic_add")),
@@ -35,7 +35,7 @@ MISTAKES = {
     "the sum is exchanged": Mistake(
         "The exchange is atomic, but not what comes before it: between the load of one program and its "
         "exchange the other may have stored, and its share is then replaced.",
-        "An atomic addition reads, adds and writes memory in one step. What must it be given?",
+        "An atomic addition reads, adds and writes memory in one step.",
         launcher=edited(
             "clinic_2",
             (ADD_DK, ADD_DK.replace("tl.store", "tl.atomic_xchg")),
@@ -68,9 +68,8 @@ MISTAKES = {
     ),
     "one program left, with half of the work": wrong_cure(
         "clinic_2",
-        "No program is left to race with, and none does the second half: the one program of a block still "
-        "scans half of the queries.",
-        "Having two programs is right. Let both of them add.",
+        "Half of the queries are missing from dK and dV, as if only one of a block's two programs were left.",
+        "Both programs of a block have to add their share.",
         ("grid = (triton.cdiv(S_k, BLOCK), 2)", "grid = (triton.cdiv(S_k, BLOCK), 1)"),
     ),
     "alpha lost in the cure": wrong_cure(

@@ -20,16 +20,14 @@ MISTAKES = {
     "several programs add the same tile": Mistake(
         "The patient's mistake is still there: dK and dV are four times too large, in every element and "
         "every time.",
-        "A constant factor that is a number of programs: watch two programs of one block of keys. Which "
-        "queries does each of them scan?",
+        "Which queries does each program of one block of keys scan?",
         launcher=sick("clinic_3"),
     ),
     "the programs start apart and overlap": wrong_cure(
         "clinic_3",
         "Each program begins at a tile of its own, but goes on through those of the others: the first tile "
         "counts once, the second twice, and from the fourth on all count four times.",
-        "A program that starts at its part's tile has to skip the tiles of the other parts: what is its "
-        "step?",
+        "How many tiles later does a program's next tile come, if those between belong to the other parts?",
         (SCAN, "for start in range(part * BLOCK, S_q, BLOCK):"),
     ),
     "each program scans one tile only": wrong_cure(
@@ -43,7 +41,7 @@ MISTAKES = {
         "clinic_3",
         "Each program goes on by PARTS tiles, but all of them begin with the first: every fourth tile counts "
         "four times, and the others are left out.",
-        "Where does program p begin?",
+        "With which tile does program p begin?",
         (SCAN, "for start in range(0, S_q, PARTS * BLOCK):"),
     ),
     "parts counted in queries": wrong_cure(
@@ -64,7 +62,7 @@ MISTAKES = {
         "clinic_3",
         "Each program has a quarter of the queries, which is not a whole number of tiles: its last tile "
         "reaches into the next quarter, and the queries there count more than once.",
-        "What is shared out, queries or tiles? And where does a program's last tile end?",
+        "Only whole tiles can be shared out.",
         (
             SCAN,
             "for start in range(part * tl.cdiv(S_q, PARTS), (part + 1) * tl.cdiv(S_q, PARTS), BLOCK):",
@@ -75,7 +73,7 @@ MISTAKES = {
         "Each program has a quarter of the queries, rounded down, which is not a whole number of tiles: its "
         "last tile reaches into the next quarter, and the queries there count more than once; the queries "
         "that are left where S_q is not a multiple of 4 may not count at all.",
-        "What is shared out, queries or tiles? And where does a program's last tile end?",
+        "Only whole tiles can be shared out.",
         (SCAN, "for start in range(part * (S_q // PARTS), (part + 1) * (S_q // PARTS), BLOCK):"),
     ),
     "divided in dV alone": wrong_cure(

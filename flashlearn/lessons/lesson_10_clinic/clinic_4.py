@@ -23,7 +23,7 @@ MISTAKES = {
     "only dS is masked": wrong_cure(
         "clinic_4",
         "dV still counts the last query too often: it is made of P, not of dS.",
-        "Both sums use P, and both need it to be 0 there.",
+        "P must be zero in a row that belongs to no query.",
         (P_4, "p = tl.exp(s - lse_i[:, None])"),
         (DS, "ds = tl.where((rows < S_q)[:, None], p * (dp - delta_i[:, None]), 0.0)"),
     ),
@@ -51,23 +51,22 @@ MISTAKES = {
     ),
     "LSE is 0 in rows without a query": wrong_cure(
         "clinic_4",
-        "In the rows without a query LSE is 0, and Q and dO are still those of the last query: it adds "
-        "exp(S) there, which is no probability.",
+        "In the rows without a query LSE is 0, and Q and dO are still those of the last query: P is exp(S) "
+        "there, which is no probability.",
         "Which LSE makes exp(s − LSE) zero, whatever s is?",
         (P_4, "p = tl.exp(s - lse_i[:, None])"),
         ("lse_i = tl.load(lse_ptr + safe)", "lse_i = tl.load(lse_ptr + rows, mask=rows < S_q, other=0.0)"),
     ),
     "the last query is left out": wrong_cure(
         "clinic_4",
-        "The rows without a query are gone, and with them the last query, which exists: the comparison is "
-        "off by one.",
-        "The last query has the number S_q − 1, so a row exists where rows < S_q.",
+        "The rows without a query are gone, and with them the last query, which exists.",
+        "The last query has the number S_q − 1.",
         (P_4, "p = tl.where((rows < S_q - 1)[:, None], tl.exp(s - lse_i[:, None]), 0.0)"),
     ),
     "one row too many": wrong_cure(
         "clinic_4",
         "Of the rows without a query the first is still there, so that the last query counts twice.",
-        "The last query has the number S_q − 1, so a row exists where rows < S_q.",
+        "The last query has the number S_q − 1.",
         (P_4, "p = tl.where((rows <= S_q)[:, None], tl.exp(s - lse_i[:, None]), 0.0)"),
     ),
     "rows compared with the number of keys": wrong_cure(
@@ -80,13 +79,13 @@ MISTAKES = {
         "clinic_4",
         "The keys from S_q on are lost, and the rows without a query still count: keys are compared with "
         "the number of queries.",
-        "Which index numbers the queries, and along which axis of the tile does it lie?",
+        "Along which axis of the tile do the queries lie?",
         (P_4, "p = tl.where((columns < S_q)[None, :], tl.exp(s - lse_i[:, None]), 0.0)"),
     ),
     "the last block is left out": wrong_cure(
         "clinic_4",
         "The rows without a query are gone, and with them the queries of the last block that do exist.",
-        "The patient's loop was right. What do the surplus rows of its last block contribute?",
+        "In the last block, only the rows from S_q on must not count.",
         (P_4, "p = tl.exp(s - lse_i[:, None])"),
         ("range(0, S_q, BLOCK)", "range(0, S_q // BLOCK * BLOCK, BLOCK)"),
     ),

@@ -32,13 +32,13 @@ MISTAKES = {
     "hidden scores set to 0": wrong_cure(
         "clinic_5",
         "A hidden score of 0 is a score like any other: exp(0 − m) still goes into l.",
-        "What would s have to be for exp(s − m) to be 0? Or leave s alone and zero p in time.",
+        "For which s is exp(s − m) 0?",
         (MAX_S, f"        s = tl.where(seen, s, 0.0)\n{MAX_S}"),
     ),
     "hidden scores set to 0 after the maximum": wrong_cure(
         "clinic_5",
         "A hidden score set to 0 after the maximum is found is still a score: exp(0 − m) goes into l.",
-        "What would s have to be for exp(s − m) to be 0? Or leave s alone and zero p in time.",
+        "For which s is exp(s − m) 0?",
         ("tl.exp(s - m_new[:, None])", "tl.exp(tl.where(seen, s, 0.0) - m_new[:, None])"),
     ),
     "only l is masked": wrong_cure(
@@ -51,7 +51,7 @@ MISTAKES = {
     "one key too few in l": wrong_cure(
         "clinic_5",
         "l lacks a key that the numerator of O has: the last one that the query may see.",
-        "Both sums need the same P. What tells the mask of one from that of the other?",
+        "Both sums need the same P.",
         (
             SUM_L,
             "        own = columns[None, :] < rows[:, None] + S_k - S_q\n"
@@ -62,14 +62,14 @@ MISTAKES = {
         "clinic_5",
         "l keeps the exponentials of the old maximum when a later tile raises it: the numerator of O is "
         "rescaled, and l is not.",
-        "l and the numerator of O are sums of the same exponentials: which of the two has the factor?",
+        "l and the numerator of O are sums of the same exponentials: a new maximum changes both.",
         (SUM_L, f"{MASK_P}        l_i = l_i + tl.sum(p, axis=1)\n"),
     ),
     "m starts at 0": wrong_cure(
         "clinic_5",
         "The rows whose scores all lie far below 0 are wrong: the running maximum starts at 0 and cannot "
         "fall below it, and exp(s − 0) vanishes there.",
-        "With which number does the maximum start? Every score must be larger.",
+        "Which number is below every score?",
         ('m_i = tl.full((BLOCK,), -float("inf"), tl.float32)', "m_i = tl.full((BLOCK,), 0.0, tl.float32)"),
         (SUM_L, f"{MASK_P}{SUM_L}"),
     ),
@@ -77,7 +77,7 @@ MISTAKES = {
         "clinic_5",
         "The keys that do not exist are out of l, but those that exist and are hidden from the query are "
         "still in it.",
-        "Which condition excludes both?",
+        "Which condition excludes both kinds of keys?",
         (SUM_L, f"        p = tl.where(in_keys[None, :], p, 0.0)\n{SUM_L}"),
     ),
 }

@@ -30,8 +30,7 @@ def _with_constant(ln2: float) -> Callable[..., tuple[Tensor, Tensor]]:
 MISTAKES = {
     "LSE in base 2": Mistake(
         "The patient's mistake is still there: LSE is 1.4427 times as large as it should be, everywhere.",
-        "1.4427 is log2 e. In which unit do m and l count here, and in which does the backward pass read "
-        "LSE?",
+        "1.4427 is log2 e, and the backward pass reads LSE as a natural logarithm.",
         launcher=sick("clinic_6"),
     ),
     "multiplied by log2 e once more": wrong_cure(
@@ -55,7 +54,7 @@ MISTAKES = {
     "a constant with too few digits": Mistake(
         "LSE is off by the same small part of itself everywhere, as it is if the constant of the "
         "conversion has too few digits.",
-        "fp32 has seven digits. How many has your constant?",
+        "fp32 has seven digits.",
         wrong=_with_constant(0.6931),
         also=tuple(_with_constant(c) for c in (0.693, 0.69315, 1 / 1.44, 1 / 1.443, 1 / 1.4427)),
     ),

@@ -25,7 +25,7 @@ MISTAKES = {
         "clinic_7",
         "What is subtracted is the sum of P ∘ dP over the keys of the tile alone. delta is the sum over all "
         "keys of the row; the two agree as long as a row fits into one tile.",
-        "Where does this kernel get the delta of the whole row from?",
+        "The kernel is given the delta of the whole row.",
         (DS_7, "ds = p * (dp - tl.sum(p * dp, axis=1)[:, None])"),
     ),
     "delta subtracted after the product": wrong_cure(
@@ -44,14 +44,14 @@ MISTAKES = {
         "clinic_7",
         "You subtract the mean of dP over the keys of the tile, all keys alike. delta is the mean over all "
         "keys of the row, each with its weight P.",
-        "Where does this kernel get the delta of the whole row from?",
+        "The kernel is given the delta of the whole row.",
         (DS_7, "ds = p * (dp - (tl.sum(dp, axis=1) / BLOCK)[:, None])"),
     ),
     "LSE in the place of delta": wrong_cure(
         "clinic_7",
         "LSE is subtracted from dP. It belongs to the scores and has done its part in p; what dP is compared "
         "with is its mean, delta.",
-        "Two numbers belong to each query, LSE and delta. Which one does dS need?",
+        "dS = P ∘ (dP − delta).",
         (DS_7, "ds = p * (dp - lse_i[:, None])"),
     ),
     "delta added": wrong_cure(

@@ -20,8 +20,7 @@ MISTAKES = {
     "the accumulator is in half precision": Mistake(
         "O is still infinite in fp16 where V is large: a sum that is not yet divided by l is held in V's "
         "dtype, or converted to it.",
-        "Compare the sum with the largest number of fp16, 65504. Its quotient by l would fit: in which "
-        "lines does the sum have the dtype of V?",
+        "The sum may exceed 65504, the largest number of fp16, where its quotient by l does not.",
         launcher=sick("clinic_8"),
     ),
     "the accumulator is in bf16": wrong_cure(

@@ -41,9 +41,8 @@ MISTAKES = {
     ),
     "rescaled by the quotient of the sums": wrong_cure(
         "clinic_9",
-        "The numerator of O changes by the quotient of the old and the new l. Inside the loop only its "
-        "unit changes, by exp(m_old − m_new).",
-        "l and the numerator of O are two sums over the same keys: they are treated alike.",
+        "The old sum is divided by l in every step, besides the factor exp(m_old − m_new).",
+        "O is divided by l once, after the last tile.",
         (SUM_9, "acc = acc * (rescale / l_i)[:, None] + pv"),
     ),
 }

@@ -34,8 +34,8 @@ MISTAKES = {
         launcher=_suite(lambda first: [first]),
     ),
     "every test is square": Mistake(
-        "In every trial S_q = S_k. All survivors have that in common: they confuse two lengths, or two "
-        "corners of the mask, or have never met a query that sees nothing.",
+        "The survivors are those of a suite in which S_q = S_k in every trial: they confuse two lengths, or "
+        "two corners of the mask, or have never met a query that sees nothing.",
         "Take more queries than keys, and more keys than queries, both with a causal mask.",
         launcher=_suite(
             lambda first: [
@@ -46,8 +46,8 @@ MISTAKES = {
         ),
     ),
     "every test is a multiple of the block": Mistake(
-        "Every length is a multiple of 16, and every D a power of two. What goes wrong at a ragged edge is "
-        "never tested.",
+        "The survivors are those of a suite in which every length is a multiple of 16, and every D a power "
+        "of two: what goes wrong at a ragged edge is never tested.",
         "One trial with odd lengths and an odd D is enough.",
         launcher=_suite(
             lambda first: [
@@ -58,7 +58,8 @@ MISTAKES = {
         ),
     ),
     "every test has ordinary values": Mistake(
-        "Sizes, masks and layouts are varied, the values are not: whatever overflows survives.",
+        "The survivors are those of a suite that varies sizes, masks and layouts, but not the values: "
+        "whatever overflows survives.",
         "Add one trial with scores around 100, and one with a large dO.",
         launcher=_suite(
             lambda first: [_k_by_columns(draw(20, 40, 24, alpha=0.4, causal=True)), draw(40, 20, causal=True)]

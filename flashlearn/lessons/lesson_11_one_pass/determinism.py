@@ -31,32 +31,31 @@ def parts_mistakes(formula: FaultyFormula) -> dict[str, Mistake]:
     return {
         "one part for all": Mistake(
             "Programs of one head store their shares of dQ in the same place and overwrite each other's.",
-            "Are the shares added in memory, or does each program have a place of its own? Then which of "
-            "its numbers (block, head, batch) is missing from the address?",
+            "Each block of keys of each head and batch entry needs a place of its own for its share.",
             launcher=faulty("determinism", "one part for all"),
             status=Status.RACE,
         ),
         "the last part is not added": Mistake(
             "The sum leaves out the share of the last block of keys.",
-            "How many blocks of keys are there, and is the last, incomplete one among them?",
+            "How many blocks of keys are there, an incomplete last one included?",
             **formula("last share missing", also=("last share reached missing",)),
         ),
         "the sum ends with the first query": Mistake(
             "The sum ends with the last block of keys that a block's first query sees: later queries of the "
             "block see more, and lack these shares.",
-            "Which query of the block sees most keys? How many blocks of keys does it reach?",
+            "Which query of the block sees most keys?",
             **formula("shares of the first query"),
         ),
         "only the first part is added": Mistake(
             "dQ is made of the first block of keys alone, once or in every step: the other parts are "
             "never added.",
-            "Something walks along the parts to add them: does its address move by a part from step to step?",
+            "dQ is the sum over all blocks of keys that its queries see.",
             **formula("first share alone", also=("first share repeated",)),
         ),
         "only the last part remains": Mistake(
             "dQ is the share of the last block of keys that these queries see, as if the sum were "
             "overwritten in every step.",
-            "What happens in a step to the shares that were added before?",
+            "dQ is the sum over all blocks of keys that its queries see.",
             **formula("last share alone"),
         ),
     }

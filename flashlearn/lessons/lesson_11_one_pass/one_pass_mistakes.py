@@ -32,33 +32,33 @@ def alpha_mistakes(formula: FaultyFormula) -> dict[str, Mistake]:
         ),
         "alpha is missing from dQ": Mistake(
             "dQ lacks the factor alpha. S = alpha Q Kᵀ: dQ and dK both carry it.",
-            "dQ carries alpha once. Where does it come in?",
+            "dQ = alpha dS K.",
             **formula("alpha not on dQ"),
         ),
         "alpha is missing from dK": Mistake(
             "dK lacks the factor alpha. S = alpha Q Kᵀ: dQ and dK both carry it.",
-            "Multiply what goes into dK by alpha, once; leave dV as it is.",
+            "dK = alpha dSᵀ Q.",
             **formula("alpha not on dK"),
         ),
         "alpha is missing from dQ and dK": Mistake(
             "dQ and dK lack the factor alpha. It is in s, to rebuild P; going back through S = alpha Q "
             "Kᵀ brings it once more.",
-            "Multiply what goes into dQ, and what goes into dK, by alpha. dV has none.",
+            "dQ = alpha dS K and dK = alpha dSᵀ Q.",
             **formula("alpha not on dQ", "alpha not on dK"),
         ),
         "alpha twice in dQ and dK": Mistake(
-            "dQ and dK carry alpha twice: once in dS, which both are made of, and once more each, perhaps.",
-            "alpha is a factor of dS, or of each of the two, and not of both.",
+            "dQ and dK carry alpha twice.",
+            "dQ = alpha dS K and dK = alpha dSᵀ Q, where dS = P ∘ (dP − delta).",
             **formula("alpha in dS", also=(("alpha twice on dQ", "alpha twice on dK"),)),
         ),
         "alpha applied twice to dQ": Mistake(
             "dQ carries alpha twice, and dK once.",
-            "Count alpha on the way to dQ: in dS, on the share, in the launcher?",
+            "dQ = alpha dS K, where dS = P ∘ (dP − delta).",
             **formula("alpha twice on dQ"),
         ),
         "alpha applied twice to dK": Mistake(
             "dK carries alpha twice, and dQ once.",
-            "Count alpha on the way to dK: in dS, on the share or the sum, in the launcher?",
+            "dK = alpha dSᵀ Q, where dS = P ∘ (dP − delta).",
             **formula("alpha twice on dK"),
         ),
         "alpha on dV": Mistake(
@@ -74,7 +74,7 @@ def tile_mistakes(formula: FaultyFormula) -> dict[str, Mistake]:
     return {
         "delta omitted": Mistake(
             "delta is missing: dS comes out as P ∘ dP. dQ and dK show it; dV does not need delta.",
-            "dS_ij = P_ij (dP_ij − delta_i): what do your two factors contain?",
+            "dS_ij = P_ij (dP_ij − delta_i).",
             **formula("delta omitted"),
         ),
         "delta subtracted after P": Mistake(
@@ -85,21 +85,19 @@ def tile_mistakes(formula: FaultyFormula) -> dict[str, Mistake]:
         ),
         "delta added": Mistake(
             "delta is added where it must be subtracted: dS comes out as P ∘ (dP + delta).",
-            "Each row of dS must sum to 0. Print the row sums of one tile.",
+            "dS_ij = P_ij (dP_ij − delta_i): each row of dS sums to 0.",
             **formula("delta added"),
         ),
         "delta along the keys": Mistake(
             "delta lies along the keys: in each tile, the delta of the n-th query is subtracted from the "
             "numbers of the n-th key. The shapes fit because the tile is square.",
-            "delta belongs to the queries: which axis of your tile counts those, the rows ([:, None]) or "
-            "the columns ([None, :])?",
+            "Along which axis of your tile do the queries lie, rows ([:, None]) or columns ([None, :])?",
             **formula("delta along the keys"),
         ),
         "LSE along the keys": Mistake(
             "LSE lies along the keys: in each tile, the LSE of the n-th query is subtracted from the "
             "scores of the n-th key. The shapes fit because the tile is square.",
-            "LSE belongs to the queries: which axis of your tile counts those, the rows ([:, None]) or "
-            "the columns ([None, :])?",
+            "Along which axis of your tile do the queries lie, rows ([:, None]) or columns ([None, :])?",
             **formula("LSE along the keys"),
         ),
         "LSE forgotten": Mistake(
@@ -108,10 +106,9 @@ def tile_mistakes(formula: FaultyFormula) -> dict[str, Mistake]:
             **formula("LSE forgotten"),
         ),
         "LSE read as base 2": Mistake(
-            "P is 2^(S log2 e − LSE), and this LSE is a natural logarithm: each row of P is off by a "
-            "factor of "
-            "its own, (e/2)^LSE.",
-            "S and LSE must have the same unit: natural for exp, times log2 e for exp2.",
+            "Your P is 2^(S log2 e − LSE), and this LSE is a natural logarithm: each row of P is off by a "
+            "factor of its own, (e/2)^LSE.",
+            "e^(S − LSE) is 2^((S − LSE) log2 e): S and LSE both carry the factor.",
             **formula("LSE in base 2"),
         ),
         "P in front forgotten": Mistake(
@@ -121,7 +118,7 @@ def tile_mistakes(formula: FaultyFormula) -> dict[str, Mistake]:
         ),
         "dP from K": Mistake(
             "dP was computed as dO Kᵀ. O = P V, so dO is multiplied by V: dP = dO Vᵀ.",
-            "Compare the operands of the product that makes dp with O = P V.",
+            "O = P V, so dP is made of dO and V.",
             **formula("dP from K"),
         ),
         "dP from O": Mistake(
@@ -131,7 +128,7 @@ def tile_mistakes(formula: FaultyFormula) -> dict[str, Mistake]:
         ),
         "dV from O": Mistake(
             "dV was computed as Pᵀ O. The incoming gradient is dO: dV = Pᵀ dO.",
-            "The launcher needs O for delta only.",
+            "O is needed for delta only.",
             **formula("dV from O"),
         ),
         "dV from dS": Mistake(
@@ -141,7 +138,7 @@ def tile_mistakes(formula: FaultyFormula) -> dict[str, Mistake]:
         ),
         "dK from dO": Mistake(
             "dK was computed as dSᵀ dO. S = alpha Q Kᵀ, so the derivative by K brings Q: dK = alpha dSᵀ Q.",
-            "dV takes do, dK takes q.",
+            "dV takes dO, and dK takes Q.",
             **formula("dS meets dO"),
         ),
         "dS meets K in dK": Mistake(
@@ -152,46 +149,42 @@ def tile_mistakes(formula: FaultyFormula) -> dict[str, Mistake]:
         ),
         "dQ from V": Mistake(
             "dQ's shares are dS V. S = alpha Q Kᵀ, so the derivative by Q brings K.",
-            "Two tiles of keys are at hand, of K and of V. Which of them is a factor of S?",
+            "Which of K and V is a factor of S?",
             **formula("dS meets V"),
         ),
         "dQ from dS transposed": Mistake(
             "dQ is made of dSᵀ K. The shapes fit because the tile is square; the sum runs over queries "
             "where it must run over keys.",
-            "dQ sums over keys, dK over queries: which axis of your tile of dS does each of the two "
-            "products sum over?",
+            "dQ sums over keys: along which axis of dS do they lie?",
             **formula("dS transposed"),
         ),
         "dS not transposed in dK": Mistake(
             "dK is made of dS Q. The shapes fit because the tile is square; the sum runs over keys where "
             "it must run over queries.",
-            "dQ sums over keys, dK over queries: which axis of your tile of dS does each of the two "
-            "products sum over?",
+            "dK sums over queries: along which axis of dS do they lie?",
             **formula("dS not transposed"),
         ),
         "P not transposed": Mistake(
             "dV is the sum of P dO, tile by tile. The shapes fit because the tile is square; the sum runs "
             "over keys where it must run over queries.",
-            "dV sums over queries: which axis of your tile of P counts those?",
+            "dV sums over queries: along which axis of P do they lie?",
             **formula("P not transposed"),
         ),
         "dK and dV exchanged": Mistake(
             "dK and dV are swapped.",
-            "The launcher returns (dq, dk, dv), in this order. Which of the sums does each store write, "
-            "and where?",
+            "The launcher returns dq, dk and dv, in this order.",
             **formula("exchanged"),
         ),
         "padded keys get a probability": Mistake(
             "Where all scores are far below 0, dQ is NaN, as it would be if padded keys took part: with the "
             "score 0, P = exp(0 − LSE) is infinite where LSE is below −88, and ∞ · 0 is NaN. In dK and dV "
             "it does no harm.",
-            "Which scores of a row can be far above its LSE, and what makes their P 0? A product with 0 "
-            "comes too late.",
+            "P of the keys from S_k on has to be 0 before any product.",
             **formula("padded keys"),
         ),
         "the causal mask is always on": Mistake(
             "The mask hides later keys although causal is False.",
-            "Does the argument causal reach the kernel, and which lines depend on it there?",
+            "Where causal is False, every query sees every key.",
             **formula("always causal"),
         ),
     }
@@ -210,7 +203,7 @@ def atomic_mistakes(formula: FaultyFormula, launcher: str, name: str, whose: str
         "shares added without a mask": Mistake(
             "An atomic touches memory as a store does: lanes beyond the last row, and where D is padded "
             "beyond the last column, lie outside, or in the next head.",
-            "The share's mask is that of the tile it belongs to, with both its factors.",
+            "The mask of a share leaves out rows beyond the last one, and columns from D on.",
             launcher=faulty(launcher, "no mask"),
             status=Status.OUT_OF_BOUNDS,
         ),
@@ -223,7 +216,7 @@ def atomic_mistakes(formula: FaultyFormula, launcher: str, name: str, whose: str
         "all heads add to one": Mistake(
             f"{name} of the first head {whose} the sum of all heads', and the "
             f"others' {whose} zero: the address of the addition does not tell heads apart.",
-            "Each head has sums of its own: the pointer moves by rows times D from head to head.",
+            "Each head has sums of its own.",
             **formula("one sum for all heads"),
         ),
     }
@@ -233,7 +226,7 @@ def overwritten_sum(formula: FaultyFormula, name: str) -> Mistake:
     """The sum that a program carries is overwritten in every step."""
     return Mistake(
         f"{name} the last tile's share alone, as if each step overwrote what the steps before it found.",
-        "What happens in a step to the sums of the steps before?",
+        "After each step, the sum holds the shares of all tiles so far.",
         **formula("last tile alone"),
     )
 
@@ -244,37 +237,35 @@ def query_loop_mistakes(formula: FaultyFormula) -> dict[str, Mistake]:
         "only the last tile remains": overwritten_sum(formula, "dK and dV hold"),
         "padded queries repeat the last one": Mistake(
             "The last query is counted again for each padded row, as if row numbers were clamped to S_q − 1.",
-            "Which mask keeps the rows from S_q on out of the sums over queries, and of which row numbers?",
+            "The rows from S_q on must not count in the sums over queries.",
             **formula("clamped rows"),
         ),
         "loop over S_k": Mistake(
             "The loop over queries ends at S_k, the number of keys: where the queries fill more tiles than "
             "the keys, the last of them are missing.",
-            "This program scans queries. How many are there?",
+            "How many queries are there?",
             **formula("ends at S_k"),
         ),
         "the last, incomplete block of queries is left out": Mistake(
             "The last block of queries, which is not full, gets no dQ and is missing from dK and dV, as "
             "if there were only S_q // BLOCK_Q blocks.",
-            "How many blocks are there, if the last one is not full, and does the mask let its elements "
-            "through?",
+            "Each query up to S_q − 1 belongs to a block, also where the last block is not full.",
             **formula("whole blocks only"),
         ),
         "loop starts one block late": Mistake(
             "The first tile of queries that sees these keys is never visited.",
-            "The first query that sees key j is i = j − (S_k − S_q). Does the loop begin with the block "
-            "that holds it?",
+            "The first query that sees key j is i = j − (S_k − S_q).",
             **formula("starts one block late"),
         ),
         "loop start without S_k − S_q": Mistake(
             "Tiles of queries before the program's own block of keys are left out, as if the diagonal "
             "began in the top-left corner. With more keys than queries, some of these queries see the keys.",
-            "Does S_k − S_q come into the loop's start, as into the mask? The start itself is never below 0.",
+            "The first query that sees key j is i = j − (S_k − S_q), or 0 where that is negative.",
             **formula("starts at the top-left diagonal"),
         ),
         "loop start with the wrong sign": Mistake(
             "The tiles of queries begin at the first key plus S_k − S_q, where it should be minus.",
-            "The first query that sees key j is i = j − (S_k − S_q). Is that where the loop begins?",
+            "The first query that sees key j is i = j − (S_k − S_q).",
             **formula("bound negated"),
         ),
     }
@@ -286,45 +277,42 @@ def key_loop_mistakes(formula: FaultyFormula) -> dict[str, Mistake]:
         "only the last tile remains": overwritten_sum(formula, "dQ holds"),
         "padded queries repeat the last one": Mistake(
             "The last query is counted again for each padded row, as if row numbers were clamped to S_q − 1.",
-            "Which mask keeps the rows from S_q on out of the sums over queries, and of which row numbers?",
+            "The rows from S_q on must not count in the sums over queries.",
             **formula("clamped rows"),
         ),
         "loop over S_q": Mistake(
             "The keys end at S_q, the number of queries: where there are more keys than queries, some are "
             "missing.",
-            "This program scans keys. How many are there?",
+            "How many keys are there?",
             **formula("ends at S_q"),
         ),
         "the last, incomplete block of keys is left out": Mistake(
             "The last block of keys, which is not full, gets no dK and no dV and is missing from dQ, as "
             "if there were only S_k // BLOCK_K blocks.",
-            "How many blocks are there, if the last one is not full, and does the mask let its elements "
-            "through?",
+            "Each key up to S_k − 1 belongs to a block, also where the last block is not full.",
             **formula("whole blocks only"),
         ),
         "loop ends one block early": Mistake(
             "The last tile of keys that these queries see is never visited.",
-            "Causal, the loop has to reach the last key that the block's last query sees.",
+            "The last key that a block sees is the last one of its last query.",
             **formula("ends one block early"),
         ),
         "loop ends at the last key itself": Mistake(
             "A tile is left out that begins with the last key that the block's queries see, as if the loop "
             "ended at this key itself, and not after it.",
-            "`range` leaves out its end. If the last key that is seen has the number 64, which tiles of 32 "
-            "keys does your loop visit?",
+            "If the last key that is seen has the number 64, in which tile of 32 keys does it lie?",
             **formula("ends at the last key"),
         ),
         "loop end without S_k − S_q": Mistake(
             "Tiles of keys beyond the program's own block of queries are left out, as if the diagonal "
             "began in the top-left corner. With more keys than queries, these queries see some of them.",
-            "Does S_k − S_q come into the loop's end, as into the mask?",
+            "Query i sees the keys up to i + S_k − S_q.",
             **formula("ends at the top-left diagonal"),
         ),
         "loop end with the wrong sign": Mistake(
             "The tiles of keys end at the end of the block plus S_q − S_k, where it should be plus S_k − "
             "S_q.",
-            "Query i sees the keys up to i + S_k − S_q. Which of the two lengths is subtracted in the "
-            "end of the loop?",
+            "Query i sees the keys up to i + S_k − S_q.",
             **formula("bound negated"),
         ),
     }

@@ -56,27 +56,27 @@ MISTAKES = {
     "zeros beyond the last row": Mistake(
         "The last block reaches beyond the tensor. Its rows there count as 0: in a column of "
         "negative numbers alone, that is the largest.",
-        "Which number can never be a maximum, and which rows of the block should hold it?",
+        "Which number in the rows from S on can never be the maximum?",
         **with_faults(column_maximum, "zeros beyond"),
     ),
     "the maximum starts at 0": Mistake(
         "No result is below 0, whatever the column holds.",
-        "Which number may a maximum start with, if all numbers may be negative?",
+        "Which number is below every element, for the first maximum and for rows that do not exist?",
         **with_faults(column_maximum, "starts at 0"),
     ),
     "coordinates counted in blocks": Mistake(
-        "Each step's block begins one row after the one before: the coordinates count blocks, it seems.",
-        "A descriptor's coordinates are those of the block's first element. Which row is that in step i?",
+        "Each step's block begins one row after the one before, as if coordinates counted blocks.",
+        "A descriptor's coordinates are those of the block's first element.",
         **with_faults(column_maximum, "blocks counted"),
     ),
     "the first block in every step": Mistake(
         "Only the first block of rows is in the result.",
-        "What changes from step to step in the coordinates?",
+        "Which step loads the second block of rows?",
         **with_faults(column_maximum, "first block"),
     ),
     "the last block alone": Mistake(
         "Only the last block of rows is in the result, as if each step replaced the maximum so far.",
-        "What happens in a step to the maximum of the blocks before?",
+        "After each step, the maximum must be that of all rows up to there.",
         **with_faults(column_maximum, "last block"),
     ),
     "head and batch exchanged": Mistake(

@@ -50,25 +50,25 @@ MISTAKES = {
     "neighbours": Mistake(
         "The program takes blocks whose numbers follow each other. With the heaviest blocks first, the first "
         "programs get only heavy ones.",
-        "After its first block the program adds the number of programs. Which is its second one?",
+        "A program's next block comes `programs` numbers later.",
         **_wrong("neighbours"),
     ),
     "only whole turns": Mistake(
         "Only the turns in which every program has a block are counted. The blocks that are left after them "
         "belong to the first programs.",
-        "10 blocks and 4 programs: which numbers has program 1?",
+        "With 10 blocks and 4 programs, which blocks does program 1 take?",
         **_wrong("whole turns"),
     ),
     "the number of blocks is rounded down": Mistake(
         "The number of blocks that the program takes comes out as blocks · heads // programs. What the "
         "division leaves over belongs to the first programs, one block each.",
-        "10 blocks and 4 programs: how many blocks has program 1, and how many has program 3?",
+        "With 10 blocks and 4 programs, how many blocks does program 1 take?",
         **_wrong("count rounded down"),
     ),
     "as many for all": Mistake(
         "Every program is given as many blocks as the first one. In the last turn there may be fewer blocks "
         "than programs.",
-        "10 blocks and 4 programs: which numbers has program 3?",
+        "With 10 blocks and 4 programs, which blocks does program 3 take?",
         **_wrong("as many for all"),
     ),
     "without the tile on the diagonal": Mistake(
@@ -78,7 +78,7 @@ MISTAKES = {
     ),
     "lightest first": Mistake(
         "The blocks are those of an order that begins with the lightest: number 0 is counted with one tile.",
-        "Which block is number 0 in the order of heaviest_first, and how many tiles does it visit?",
+        "How many tiles does the first block in the order of heaviest_first visit?",
         **_wrong("lightest first"),
     ),
     "one head after the other": Mistake(
@@ -95,26 +95,26 @@ MISTAKES = {
         "The number of tiles comes out as the number of blocks times the mean of the first block's tiles "
         "and the last one's. That is not their sum where the tiles fall by unequal steps, or where the "
         "mean is rounded.",
-        "2 blocks of 3 heads and 2 programs: how many tiles has each of the three blocks of program 0?",
+        "With 2 blocks of 3 heads each and 2 programs, how many tiles does each of program 0's three blocks "
+        "visit?",
         **_wrong("mean", "mean rounded down"),
     ),
     "all blocks like the first": Mistake(
         "Every block of the program is counted with as many tiles as its first one. Later blocks of its "
         "share can be lighter.",
-        "How far does `programs` carry the program in the order of heaviest_first, and where does the next "
-        "lighter block begin there?",
+        "In the order of heaviest_first, at which number does the next lighter block begin?",
         **_wrong("first"),
     ),
     "divided by the number of blocks": Mistake(
         "The blocks are those that the number divided by `blocks` gives. In this order the same block of "
         "all heads comes first, then the one before it: a block has `heads` numbers in a row.",
-        "How many numbers follow each other with the same number of tiles?",
+        "The block follows from the number divided by `heads`.",
         **_wrong("divided by blocks"),
     ),
     "a tile fewer in each turn": Mistake(
         "Each turn is counted with one tile fewer than the one before. How far the tiles fall in a turn "
         "depends on `programs` and `heads`.",
-        "What is the program's number in its second turn, and which block has that number?",
+        "Which block has the number pid + programs?",
         **_wrong("the turn"),
     ),
 }

@@ -103,26 +103,26 @@ MISTAKES = {
     "the largest product for a negative alpha": Mistake(
         "For alpha < 0 exponentials overflow, as they do if they are relative to the largest x: that gives "
         "the smallest score, and once the scores are some 88 apart, the others' exponentials are infinite.",
-        "alpha x = |alpha| (−x): negate x, and the largest stays the largest.",
+        "For alpha < 0, alpha x is |alpha| (−x): the largest −x gives the largest score.",
         **with_faults(fold, "largest raw product"),
     ),
     "hidden, then scaled": Mistake(
         "For alpha < 0 hidden elements count as +∞, as they do if they are −∞ before they are multiplied by "
         "a negative factor.",
-        "Does the mask come before alpha's sign or after it?",
+        "−∞ hides an element only where no negative factor comes after it.",
         **with_faults(fold, "hidden before the scale"),
     ),
     "−∞ meets alpha": Mistake(
         "NaN or infinities appear, as they do if hidden elements, or the first maximum, are −∞ before alpha "
         "is multiplied in: for alpha < 0 that is +∞, for alpha = 0 it is NaN.",
-        "Put alpha's sign into x before anything is hidden or compared, and a positive factor after it.",
+        "Where the mask and the maximum work on alpha x, −∞ never meets alpha.",
         **with_faults(fold, "alpha comes last"),
     ),
     "0 · ∞": Mistake(
         "NaN appears, as it does if −∞ is multiplied by 0, or −∞ is subtracted from −∞. The first can happen "
         "where alpha is 0 and multiplies hidden elements, the second in rows in which nothing is visible.",
-        "In which of the failing cases is alpha 0, and in which does a row see nothing? What does each line "
-        "compute from −∞ there?",
+        "Only finite numbers may be multiplied by an alpha of 0, and only a finite maximum may be "
+        "subtracted.",
         **with_faults(fold, "0 · ∞"),
     ),
     "log2 e is missing": Mistake(
@@ -140,20 +140,18 @@ MISTAKES = {
     ),
     "LSE in base 2": Mistake(
         "Part of the result, or all of it, is in base 2: the maximum, the logarithm of the sum, or both.",
-        "Both parts of LSE must be natural: in which base is your maximum, and in which is your logarithm "
-        "of the sum?",
+        "An exponent or a logarithm to base 2 becomes natural when it is multiplied by ln 2.",
         **with_faults(fold, "in base 2", also=("maximum in base 2", "sum in base 2")),
     ),
     "zeros in the maximum": Mistake(
         "The maximum is never below 0, as if columns that do not count took part in it with the score 0, or "
         "as if it began there. Where all scores of a row lie far below 0, every power vanishes beside it.",
-        "What do columns that do not count hold when the maximum is taken, and with which number does it "
-        "begin?",
+        "Which number is below every score, for the first maximum and for columns that do not count?",
         **with_faults(fold, ZEROS),
     ),
     "the sign of alpha is lost": Mistake(
         "Only the magnitude of alpha is used: for alpha < 0 the result is that of another row.",
-        "Where is alpha's sign, in the factor or in what it multiplies?",
+        "For alpha < 0, alpha x is |alpha| (−x).",
         **with_faults(fold, "|alpha|"),
     ),
 }

@@ -60,8 +60,8 @@ MISTAKES = {
         **_budgets("S alone"),
     ),
     "per warp, not per thread": Mistake(
-        "The numbers come out per warp: a warp has 32 threads that share them.",
-        "Threads are 32 · warps.",
+        "The accumulators come out per warp, and the 32 threads of a warp share them.",
+        "A program has 32 · warps threads.",
         **_budgets("per warp"),
     ),
 }

@@ -47,18 +47,18 @@ MISTAKES = {
     "all heads at once": Mistake(
         "The order is that of heaviest_first: the heaviest block of every head comes first, and all heads "
         "are scanned at the same time, whatever `group` is.",
-        "A group has group · blocks programs. In which group is pid, and at which place of it?",
+        "A group has group · blocks programs: in which group is pid?",
         wrong=_no_groups,
     ),
     "only the first group": Mistake(
         "The head is always one of the first group's: the other groups are not computed, and the "
         "first one is computed several times.",
-        "How many heads belong to the groups before this one?",
+        "How many heads lie before the first head of group n?",
         wrong=_group_zero,
     ),
     "a group counted as one head": Mistake(
         "In your answer each group begins one head after the one before it, but a group has `group` heads.",
-        "How many heads belong to the groups before this one?",
+        "How many heads lie before the first head of group n?",
         wrong=_group_as_head,
     ),
     "lightest first": Mistake(

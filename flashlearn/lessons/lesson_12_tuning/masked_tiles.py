@@ -48,7 +48,7 @@ _wrong = faulty_formula(_tiles)
 
 MISTAKES = {
     "tiles of the first loop": Mistake(
-        "The tiles of the second loop are counted with block_k keys each. They have `edge`.",
+        "The tiles of the second loop are counted with block_k keys each, but they have `edge` keys.",
         "Which of the two sizes is the step of the loop with the mask?",
         **_wrong("tiles of the first loop"),
     ),
@@ -60,7 +60,7 @@ MISTAKES = {
     ),
     "all keys have a mask": Mistake(
         "The second loop is counted from key 0 on. It begins where the first one ends.",
-        "From which key to which key does the loop with the mask go?",
+        "At which key does the loop without the mask end?",
         **_wrong("from 0"),
     ),
     "the last tile is left out": Mistake(
@@ -76,13 +76,13 @@ MISTAKES = {
     ),
     "the end is not limited": Mistake(
         "The keys come out as ending at first + block_q, even where that is beyond S. There are only S keys.",
-        "Where do the keys of the last block of queries end, if the block reaches beyond S?",
+        "The keys end at S at the latest.",
         **_wrong("end not limited"),
     ),
     "the keys that are seen": Mistake(
         "The second number counts the keys from `whole` to `end`. Asked are those from `end` on that the "
         "last tile still holds.",
-        "Where does the last tile end, and where should it?",
+        "How many keys do all tiles of the second loop hold together?",
         **_wrong("keys that are seen"),
     ),
     "the part of the last tile that is seen": Mistake(

@@ -55,27 +55,27 @@ MISTAKES = {
     ),
     "one key short": Mistake(
         "Query i sees the keys up to and including key i + S_k − S_q: one more than is counted here.",
-        "How many keys does a query see whose last key has number n?",
+        "Keys 0 to n are n + 1 keys.",
         **_splits("one query short"),
     ),
     "whole is no multiple of the tile": Mistake(
         "whole is the number of keys that the first query sees, and the loop walks tiles: its last one would "
         "reach beyond.",
-        "Round down to whole tiles.",
+        "Round whole down to a multiple of block_k.",
         **_splits("not in tiles"),
     ),
     "aligned top-left": Mistake(
-        "Both bounds are those of a mask j ≤ i. Bottom-right it is j ≤ i + S_k − S_q.",
+        "Both bounds are those of the mask j ≤ i. Here the mask is j ≤ i + S_k − S_q.",
         "Shift both by S_k − S_q.",
         **_splits("top-left"),
     ),
     "whole aligned top-left": Mistake(
-        "whole is that of a mask j ≤ i. Bottom-right it is j ≤ i + S_k − S_q.",
+        "whole is that of the mask j ≤ i. Here the mask is j ≤ i + S_k − S_q.",
         "Shift whole by S_k − S_q, before it is rounded down to whole tiles.",
         **_splits("whole top-left"),
     ),
     "end aligned top-left": Mistake(
-        "end is that of a mask j ≤ i. Bottom-right it is j ≤ i + S_k − S_q.",
+        "end is that of the mask j ≤ i. Here the mask is j ≤ i + S_k − S_q.",
         "Shift end by S_k − S_q.",
         **_splits("end top-left"),
     ),
@@ -86,13 +86,13 @@ MISTAKES = {
         **_splits("end not cut"),
     ),
     "the first query decides that nothing is seen": Mistake(
-        "Both bounds are 0 as soon as the block's first query sees no key. Its last query may see some.",
-        "Which query of a block sees most, and which bound depends on it?",
+        "Both bounds are 0 where the block's first query sees no key, but its last query may see some.",
+        "Which query of the block decides where the loop ends?",
         **_splits("nothing for the first"),
     ),
     "bounds below 0": Mistake(
         "With fewer keys than queries the first blocks see nothing, and a bound is negative.",
-        "Both are at least 0.",
+        "Neither bound may be below 0.",
         **_splits("below 0"),
     ),
 }

@@ -33,24 +33,24 @@ formula = faulty_formula(grouped.faulty_backward)
 
 MISTAKES = {
     "log2 e is missing from LSE": Mistake(
-        "P is 2^(S log2 e − LSE): the scores are in base 2, and LSE is natural.",
-        "S and LSE must have the same unit. Where is LSE brought to base 2?",
+        "Your P is 2^(S log2 e − LSE): the scores are in base 2, and LSE is natural.",
+        "e^(S − LSE) is 2^((S − LSE) log2 e): S and LSE both carry the factor.",
         **formula("LSE in base 2"),
     ),
     "log2 e left in dQ and dK": Mistake(
         "dQ and dK are multiplied by alpha log2 e, the factor of the exponent; the derivative carries alpha "
         "alone.",
-        "S = alpha Q Kᵀ: which of your two factors belongs to the exponent, and which to the sums?",
+        "S = alpha Q Kᵀ, so dQ = alpha dS K and dK = alpha dSᵀ Q.",
         **formula("log2 e left in dQ and dK"),
     ),
     "log2 e left in dQ": Mistake(
         "dQ is multiplied by alpha log2 e, the factor of the exponent; the derivative carries alpha alone.",
-        "S = alpha Q Kᵀ: which of your two factors belongs to the exponent, and which to the sum?",
+        "S = alpha Q Kᵀ, so dQ = alpha dS K.",
         **formula("log2 e left in dQ"),
     ),
     "log2 e left in dK": Mistake(
         "dK is multiplied by alpha log2 e, the factor of the exponent; the derivative carries alpha alone.",
-        "S = alpha Q Kᵀ: which of your two factors belongs to the exponent, and which to the sum?",
+        "S = alpha Q Kᵀ, so dK = alpha dSᵀ Q.",
         **formula("log2 e left in dK"),
     ),
     "LSE and delta at the head of K": Mistake(
@@ -62,7 +62,7 @@ MISTAKES = {
     "alpha is missing after the loop": Mistake(
         "The factor alpha is missing: besides the one in the exponent, dQ = alpha dS K and dK = alpha dSᵀ Q "
         "carry one of their own.",
-        "Which lines carry alpha into the finished sums of dQ and dK?",
+        "The finished sums of dQ and dK carry alpha once; that of dV does not.",
         **formula("alpha not on dQ", "alpha not on dK"),
     ),
     "LSE along the keys": Mistake(
@@ -79,26 +79,26 @@ MISTAKES = {
     ),
     "one head of the group": Mistake(
         "dK and dV hold the share of one query head; a key that several heads share gets the sum of theirs.",
-        "Who adds up the shares of a group: a loop inside the program, or an addition in memory?",
+        "dK and dV of a head of K are sums over the H / H_k heads of Q that use it.",
         **formula("one head of the group", also=(("one head of the group", "the first one"),)),
     ),
     "heads dealt round": Mistake(
         "In your answer head h of Q takes head h % H_k of K and V. The heads of a group are adjacent: head "
         "h uses head h // (H / H_k) of K and V.",
-        "With 4 heads of Q and 2 of K, which two share the first one?",
+        "With 4 heads of Q and 2 of K, which two heads of Q use the first head of K?",
         **formula(grouped.HEADS),
     ),
     "heads dealt round for dK and dV": Mistake(
         "For dK and dV, head h of K and V is given the heads h, h + H_k, … of Q. The heads of a group are "
         "adjacent: "
         "it serves the H / H_k heads from h · (H / H_k) on.",
-        "With 4 heads of Q and 2 of K, which two share the first one?",
+        "With 4 heads of Q and 2 of K, which two heads of Q use the first head of K?",
         **formula(grouped.HEADS_OF_KEYS),
     ),
     "no guard for queries that see nothing": Mistake(
         "NaN or infinities appear where a query sees no key: its LSE is −∞, and unless that is replaced, "
-        "exp2(−∞ + ∞) is NaN, or ∞, in every gradient that it reaches.",
-        "Which number in its place makes exp2(x − LSE) 0 for every x?",
+        "exp(S − LSE) is NaN or ∞ there.",
+        "Which LSE makes exp(S − LSE) 0, whatever S is?",
         **formula("no guard"),
     ),
 }

@@ -43,14 +43,13 @@ MISTAKES = {
     "alpha folded into the maximum": Mistake(
         "For alpha < 0 the largest q · k gives the smallest score, and the exponentials are taken relative "
         "to it: once the scores lie some 88 apart, that is ∞/∞.",
-        "alpha x = |alpha| (−x): give the sign to Q, which costs nothing, and fold |alpha|.",
+        "With alpha's sign in Q and the factor |alpha|, the largest product gives the largest score.",
         **formula("maximum before alpha"),
     ),
     "LSE in base 2": Mistake(
         "The maximum in LSE, the logarithm of the sum, or both are in base 2. The backward pass expects a "
         "natural logarithm.",
-        "Both parts of LSE must be natural: in which base is your maximum, and in which is your logarithm "
-        "of the sum?",
+        "An exponent or a logarithm to base 2 becomes natural when it is multiplied by ln 2.",
         **formula("lse in base 2", also=("lse mixes bases", "lse mixes bases in m")),
     ),
     "log2 e is missing": Mistake(
@@ -61,31 +60,29 @@ MISTAKES = {
     "Q scaled in its own dtype": Mistake(
         "Q is multiplied by alpha log2 e and rounded back to its dtype before the product. O hardly shows "
         "it; LSE does.",
-        "Where is Q multiplied? In the exponent the factor costs nothing: x · c − m · c is one fused "
-        "multiply-add.",
+        "Applied to the fp32 scores the factor costs nothing: x · c − m · c is one fused multiply-add.",
         **formula("q scaled in its dtype"),
     ),
     "no mask on the diagonal": Mistake(
         "In the tiles that the diagonal crosses, queries see later keys: no mask hides them there.",
-        "Does `causal` arrive at all? If it does: tiles need no mask up to where the block's first query "
-        "stops seeing keys, rounded down to whole tiles.",
+        "A tile needs no mask only if the block's first query sees all of its keys.",
         **formula("whole tiles by the last query", also=("only whole tiles",)),
     ),
     "a tile between the loops": Mistake(
-        "A tile is visited by neither of the two loops, where the first one ends.",
-        "The second loop begins exactly where the first one ends.",
+        "A tile is left out: the first one that needs a mask.",
+        "The tiles that need a mask begin exactly where those that need none end.",
         **formula("tile after the whole ones skipped"),
     ),
     "heads dealt round": Mistake(
         "In your answer head h of Q takes head h % H_k of K and V. The heads of a group are adjacent: head "
         "h uses head h // (H / H_k) of K and V.",
-        "With 4 heads of Q and 2 of K, which two share the first one?",
+        "With 4 heads of Q and 2 of K, which two heads of Q use the first head of K?",
         **formula(grouped.HEADS),
     ),
     **at_heads_of_q(formula),
     "stored where the program's number says": Mistake(
         "Blocks of queries are computed in one order and stored in the reverse one.",
-        "Which number makes the rows of the loads, and which one those of the store?",
+        "The rows of O that a program stores have the numbers of the rows of Q that it loads.",
         **formula("stored where the program's number says"),
     ),
 }

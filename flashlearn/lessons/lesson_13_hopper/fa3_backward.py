@@ -39,12 +39,13 @@ SYNCHRONISATION = {
         "no wait for keys",
         "K and V come by TMA as everything else does, once for the whole program, and have a barrier of "
         "their own.",
-        "Before the first product: which barrier do the copies of K and V report to?",
+        "Which barrier do the copies of K and V report to?",
     ),
     "the block of queries is not waited for": kernel.mistake(
         "no wait for queries",
         "The products read Q and dO of a slot that may still be on its way.",
-        "Before the products of block i: the barrier of its slot, and the phase that this block completes.",
+        "Before the products of block i comes a wait for the phase that this block completes on its slot's "
+        "barrier.",
     ),
     "the phase never turns": kernel.mistake(
         "phase never turns",
@@ -54,23 +55,23 @@ SYNCHRONISATION = {
     "the bytes of Q alone": kernel.mistake(
         "q's bytes alone",
         "The barrier of full slots expects fewer bytes than the copies of a block bring.",
-        "Add up what comes with one block of queries.",
+        "Add up the bytes that come with one block of queries.",
     ),
     "the first emptying is waited for": kernel.mistake(
         "waits for the first emptying",
         "Before anything has been sent the producer waits for the consumers, and they wait for it.",
-        "The phase before the first counts as complete. Which parity does it have?",
+        "The phase before the first counts as complete, and its parity is 1.",
     ),
     "slots are never given back": kernel.mistake(
         "never given back",
         "The producer waits for slots that no consumer reports as empty: it ends only where all blocks fit "
         "into the ring.",
-        "Who tells the producer that Q and dO of a block have been read, and when?",
+        "Each consumer reports a slot as empty once the products that read it are over.",
     ),
     "given back while products read it": kernel.mistake(
         "given back too early",
         "The slot is reported as empty while dV's and dK's products may still be reading Q and dO.",
-        "Which products read Q and dO, and which line waits for the last of them?",
+        "After which wait have dV's and dK's products read the slot for sure?",
     ),
     "dS without a fence": kernel.mistake(
         "dS without a fence",
@@ -87,14 +88,13 @@ SYNCHRONISATION = {
     "dQ's tile is still being read": kernel.mistake(
         "dQ's tile still read",
         "The copy engine adds the block before from the tile that this block is written to.",
-        "`tma.store_wait` waits for additions as for copies out. Where in the loop must it be so that the "
-        "addition has the most time?",
+        "`tma.store_wait` waits for additions as for copies out.",
     ),
     "a product is used too early": kernel.mistake(
         "dP too early",
         "A product is used that no wait has named yet, or that may be among those which a wait left under "
         "way.",
-        "Which products are under way in this line, and which of them did the wait before it return?",
+        "Which products may still be under way in this line?",
     ),
 }  # fmt: skip
 
@@ -103,7 +103,7 @@ VALUES = {
         "stored, not added",
         "What is stored last is what remains. dQ is a sum over all keys, to which every consumer adds a "
         "share; each row of dK and dV belongs to one consumer alone.",
-        "Is this a sum, to which the copy engine can add, or does the address lack the consumer's number?",
+        "A sum needs additions, and rows of one consumer alone need its number in their address.",
     ),
     "dQ of the first consumer alone": Mistake(
         "dQ is made of every second block of 64 keys: the shares of the second consumers are missing.",
@@ -113,7 +113,7 @@ VALUES = {
     "all heads in the first one's dQ": Mistake(
         "dQ of all heads and batch entries is added up in the rows of the first one, and the rows of the "
         "others remain 0: where a head begins is missing from the address.",
-        "The sum of dQ is one long matrix. At which of its rows does this head's block of queries begin?",
+        "At which row of the sum of dQ does this head begin?",
         **formula("one sum for all heads"),
     ),
     "mask forgotten": Mistake(
@@ -125,12 +125,12 @@ VALUES = {
     "mask aligned top-left": Mistake(
         "The mask is aligned top-left: query i sees the keys j ≤ i. In this course the last query sees the "
         "last key (bottom-right): j ≤ i + S_k − S_q. The two masks agree only for S_q = S_k.",
-        "Which key does the last query see if S_k is larger than S_q?",
+        "Query i is at the place of key i + S_k − S_q.",
         **formula("top-left mask in the loop", also=("top-left", "top-left mask")),
     ),
     "log2 e is missing from LSE": Mistake(
-        "P is 2^(S log2 e − LSE): the scores are in base 2, and LSE is natural.",
-        "S and LSE must have the same unit. Where is LSE brought to base 2?",
+        "Your P is 2^(S log2 e − LSE): the scores are in base 2, and LSE is natural.",
+        "e^(S − LSE) is 2^((S − LSE) log2 e): S and LSE both carry the factor.",
         **formula("LSE in base 2"),
     ),
     "alpha is missing from dQ": dq(formula)["alpha is missing from dQ"],
@@ -138,7 +138,7 @@ VALUES = {
     "alpha is missing from dQ and dK": Mistake(
         "The factor alpha is missing: besides the one in the exponent, dQ = alpha dS K and dK = alpha dSᵀ Q "
         "carry one of their own.",
-        "Which lines carry alpha into the finished sums of dQ and dK?",
+        "The finished sums of dQ and dK carry alpha once; that of dV does not.",
         **formula("alpha not on dQ", "alpha not on dK"),
     ),
     "delta along the keys": Mistake(

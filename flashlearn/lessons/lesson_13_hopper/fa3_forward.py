@@ -31,21 +31,20 @@ SHARED = {**forward(formula), **causal_forward(formula)}
 MISTAKES = {
     "log2 e is missing": Mistake(
         "P is 2^(S − m), not e^(S − m): the factor that turns 2^y into e^y, log2 e, is missing.",
-        "By which factor is alpha multiplied in the launcher, and s in the kernel?",
+        "e^y is 2^(y log2 e).",
         **formula(
             "exp2 of natural numbers", also=(("exp2 of natural numbers", "lse of the base-2 sum"),)
         ),
     ),
     "log2 e applied twice": Mistake(
         "The scores are multiplied by log2 e twice. The result is that of a larger alpha.",
-        "How many factors of 1.4427 are there between alpha and the exponent, in launcher and kernel "
-        "together?",
+        "The exponent carries log2 e once.",
         **formula(fa3_formulas.TWICE),
     ),
     "LSE in base 2": Mistake(
         "The maximum in LSE, the logarithm of the sum, or both are in base 2. The backward pass expects a "
         "natural logarithm.",
-        "The maximum and the logarithm of the sum: in which base is each, and which factor brings it back?",
+        "An exponent or a logarithm to base 2 becomes natural when it is multiplied by ln 2.",
         **formula("lse in base 2", also=("lse mixes bases", "lse mixes bases in m")),
     ),
     "acc not rescaled": SHARED["acc not rescaled"],
@@ -53,7 +52,7 @@ MISTAKES = {
     "the last product meets an old sum": Mistake(
         "Where the last block raises a row's maximum, the sum of O keeps the older one when the last P V is "
         "added: in this step it is not rescaled.",
-        "After the loop one product is left. Which maximum was its P taken with, and which one the sum?",
+        "Before the last P V is added, the sum of O has to be relative to the last maximum.",
         **formula("acc not rescaled in the last step"),
     ),
     "the ragged end is not masked": Mistake(
@@ -64,43 +63,40 @@ MISTAKES = {
     "no causal mask": SHARED["no causal mask"],
     "loop ends one block early": Mistake(
         "The keys nearest to the last queries of a tile are never visited.",
-        "A program's last query is that of the second consumer. Both consumers and the producer need the "
-        "same number of blocks.",
+        "Which key is the last one that the program's last query sees?",
         **formula("loop one tile short"),
     ),
     "blocks are counted for the first consumer": kernel.mistake(
         "blocks of the first consumer",
         "Under the causal mask the number of blocks is that of the first consumer's queries: where the "
         "second one's queries see one more block, it is never visited.",
-        "Producer and consumers need the same number. Which of the program's 128 queries sees most?",
+        "Which of the program's 128 queries sees most keys?",
         Status.WRONG,
     ),
     "both consumers take the first one's queries": kernel.mistake(
         "the first one's queries",
         "The second consumer's rows of O and LSE repeat those of the first.",
-        "Each consumer has queries of its own. At which row do they begin, and which tile of Q holds them?",
+        "At which row do the second consumer's queries begin?",
         Status.WRONG,
     ),
     "both consumers mask as the first": kernel.mistake(
         "consumer 1 masks as consumer 0",
         "Under the causal mask the second consumer hides keys as if its queries were the first one's: each "
         "sees 64 keys too few.",
-        "The last key that is seen follows from the query's row. Where do the rows of the second consumer "
-        "begin?",
+        "At which row do the second consumer's queries begin?",
         Status.WRONG,
     ),
     "the last P V is missing": kernel.mistake(
         "last P V missing",
-        "O lacks the last block of keys, but LSE includes it. A block's P is multiplied by V one step later: "
-        "for the last block there is no later step in the loop.",
-        "What remains to be done after the loop?",
+        "O lacks the last block of keys, but LSE includes it.",
+        "If P meets V one step later, the last block's product remains to be done after the loop.",
         Status.WRONG,
     ),
     "rescaled before the older block came in": kernel.mistake(
         "rescaled before",
         "The sum of O is rescaled before the product P V of the block before is in it. That P was taken "
         "with the older maximum: its product has to be rescaled as well.",
-        "In step i the sum has to hold blocks 0 … i − 1 when it is rescaled. After which wait does it?",
+        "When the sum is rescaled in step i, it has to hold the blocks 0 … i − 1.",
         Status.WRONG,
     ),
     "Q is not waited for": kernel.mistake(
@@ -116,12 +112,12 @@ MISTAKES = {
     "V is not waited for": kernel.mistake(
         "V not waited for",
         "A consumer multiplies whatever lies in V's slot: there is no wait for it, or one for another slot.",
-        "V comes after K, with its own barriers. Which block's V is multiplied by P in step i?",
+        "Which block's V is multiplied by P in step i?",
     ),
     "V is waited for in K's phase": kernel.mistake(
         "V with K's phase",
         "The slot is that of block i − 1, and the parity that of block i: they differ where the ring turns.",
-        "Which block's V is multiplied by P in step i? Slot and parity both follow from its number.",
+        "Slot and parity both follow from the number of the block whose V is multiplied.",
     ),
     "K's phase never turns": kernel.mistake(
         "K's phase never turns",
@@ -136,12 +132,12 @@ MISTAKES = {
     "filled without being empty": kernel.mistake(
         "producer does not wait for V",
         "The producer fills a slot of V that has not been reported as empty.",
-        "Two rings, two waits for empty.",
+        "Each of the two rings has a wait for empty slots of its own.",
     ),
     "the first emptying is waited for": kernel.mistake(
         "waits for the first emptying",
         "Before anything has been loaded the producer waits for consumers, and they wait for it.",
-        "The phase before the first counts as complete. Which parity does it have?",
+        "The phase before the first counts as complete, and its parity is 1.",
     ),
     "V is given back before its product is over": kernel.mistake(
         "V given back early",
@@ -151,36 +147,35 @@ MISTAKES = {
     "K is never given back": kernel.mistake(
         "K never given back",
         "No consumer reports K's slots as empty: the producer stops when the ring is full.",
-        "When has K been read? After which wait is that certain?",
+        "After which wait has K been read for sure?",
     ),
     "V is never given back": kernel.mistake(
         "V never given back",
         "No consumer reports V's slots as empty: the producer stops when the ring is full.",
-        "When has V been read? After which wait is that certain?",
+        "After which wait has V been read for sure?",
     ),
     "one consumer is enough": kernel.mistake(
         "K's empty counts 1",
         "The barrier of K's emptied slots completes a phase as soon as the first of two consumers "
         "arrives: the other one may not have read the slot yet.",
-        "How many report that a slot is empty?",
+        "How many consumers report that a slot is empty?",
     ),
     "the bytes of one tile of Q": kernel.mistake(
         "bytes of one tile of Q",
         "Q's barrier expects one tile, and two arrive: one for each consumer.",
-        "Add up what is copied after this `expect`.",
+        "Add up the bytes of both tiles of Q.",
     ),
     "a product is used before its wait": kernel.mistake(
         "S used early",
         "The scores, or the sum of O, are used while the product that makes them may still be under way.",
-        "`warpgroup_mma_wait(n)` leaves the n products that were issued last: how many may be left when the "
-        "softmax begins, and how many when the sum is rescaled?",
+        "`warpgroup_mma_wait(n)` may leave the last n products under way.",
     ),
     "P is no left operand": kernel.mistake(
         "P in the accumulator's layout",
         "P has a layout that is not the one in which WGMMA reads its left operand from registers, or changes "
         "it in the loop.",
-        "In which layout does WGMMA read its left operand, and does P have it before the loop as well as "
-        "in it?",
+        "A value that a loop carries has the same layout before the loop as in it, here that of a left "
+        "operand.",
     ),
 }  # fmt: skip
 FROM_LESSON_06 = (
@@ -209,7 +204,7 @@ CATALOGUE = {
     "heads dealt round": Mistake(
         "In your answer head h of Q takes head h % H_k of K and V. The heads of a group are adjacent: head "
         "h uses head h // (H / H_k) of K and V.",
-        "With 4 heads of Q and 2 of K, which two share the first one?",
+        "With 4 heads of Q and 2 of K, which two heads of Q use the first head of K?",
         **formula(grouped.HEADS),
     ),
     **at_heads_of_q(formula),

@@ -52,23 +52,23 @@ MISTAKES = {
         "never given back",
         "The producer waits for slots that no consumer reports as empty: it ends only where all steps fit "
         "into the ring.",
-        "Who tells the producer that a slot has been read, and when?",
+        "Each consumer reports a slot as empty once the product that reads it is over.",
     ),
     "the first emptying is waited for": kernel.mistake(
         "waits for the first emptying",
         "Before anything has been loaded the producer waits for consumers, and they wait for it.",
-        "The phase before the first counts as complete. Which parity does it have?",
+        "The phase before the first counts as complete, and its parity is 1.",
     ),
     "one consumer is enough": kernel.mistake(
         "empty counts 1",
         "The barrier of emptied slots completes a phase as soon as the first of two consumers arrives: "
         "the other one may not have read the slot yet.",
-        "How many report that a slot is empty?",
+        "How many consumers report that a slot is empty?",
     ),
     "full waits for a second arrival": kernel.mistake(
         "full counts 2",
         "Bytes are counted separately and are not an arrival, however many copies bring them.",
-        "Who arrives on the barrier of full slots?",
+        "How many arrivals are there on the barrier of full slots in a phase?",
     ),
     "filled without being empty": kernel.mistake(
         "empty not waited for",
@@ -79,7 +79,7 @@ MISTAKES = {
     "given back while it is read": kernel.mistake(
         "given back too early",
         "While a product is still in flight, the slot of this step is not free yet.",
-        "With one product still in flight: which slot has been read for sure?",
+        "With one product still in flight, which slot has been read for sure?",
     ),
     "given back before the first": kernel.mistake(
         "given back before the first",
@@ -90,7 +90,7 @@ MISTAKES = {
     "the bytes of fewer tiles": kernel.mistake(
         "half of a expected",
         "All bytes that the copies of a step bring to a barrier belong to one phase.",
-        "Add up what comes in one step, for both consumers.",
+        "Add up the bytes that come in one step, for both consumers.",
     ),
     "the tiles are not waited for": kernel.mistake(
         "no wait for full",
@@ -106,7 +106,7 @@ MISTAKES = {
         "used too early",
         "The sum is used before a wait has made sure that no product is under way, or what is used is not "
         "the result of that wait.",
-        "What does `warpgroup_mma_wait` return, and how many products may be left when the sum is read?",
+        "The sum is what a wait returns that leaves no product under way.",
     ),
     "stored without a fence": kernel.mistake(
         "no fence",
@@ -122,20 +122,18 @@ MISTAKES = {
     "both consumers take the same rows": Mistake(
         "The second half of every block of rows repeats the first: both consumers compute the same "
         "product.",
-        "There are two tiles of a for each step. From which rows does the producer copy each, and which "
-        "one does each consumer multiply?",
+        "The second consumer's rows of a begin where the first one's end.",
         **formula("same rows twice"),
     ),
     "both consumers store to the same rows": kernel.mistake(
         "one tile of c",
         "Both consumers send their result to the same rows of c: one of them is lost, and other rows are "
         "never written.",
-        "Where do the rows of consumer 1 begin?",
+        "The second consumer's rows of c begin where the first one's end.",
     ),
     "only the last step": Mistake(
         "The result is the product of the last step alone, as if each step replaced the sum.",
-        "What happens in a step to the sum of the steps before: does `warpgroup_mma` get it as its "
-        "accumulator, or is it added to the product?",
+        "c is the sum of the products of all steps.",
         **formula("last step only"),
     ),
     "b's coordinates exchanged": Mistake(

@@ -42,7 +42,7 @@ MISTAKES = {
         "no wait",
         "The copy in and the copy out are asked for one after the other, but nothing makes the "
         "second wait for the first.",
-        "Which object knows when the bytes are there, and which call asks it?",
+        "The barrier of the copy in knows when its bytes are there.",
     ),
     "waits for a phase that is over": kernel.mistake(
         "waits for phase 1",
@@ -68,12 +68,12 @@ MISTAKES = {
     "the barrier is not initialised": kernel.mistake(
         "no init",
         "Shared memory has arbitrary contents until `mbarrier.init` turns it into a barrier.",
-        "How many arrivals end a phase here?",
+        "`mbarrier.init` comes before all else that uses a barrier.",
     ),
     "one arrival too many is awaited": kernel.mistake(
         "init counts 2",
         "Bytes are counted separately and are not an arrival.",
-        "Who arrives on this barrier, and how often in a phase?",
+        "How many arrivals are there on this barrier in a phase?",
     ),
     "invalidated before the wait": kernel.mistake(
         "invalidated first",

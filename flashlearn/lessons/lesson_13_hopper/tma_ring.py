@@ -58,7 +58,7 @@ MISTAKES = {
     "the tile is not waited for": kernel.mistake(
         "no wait",
         "Only the barrier of a slot knows when its tile is there.",
-        "Before the load: the barrier of the slot, and the phase that this tile completes.",
+        "Before the load comes a wait for the phase that this tile completes on its slot's barrier.",
     ),
     "the phase never turns": kernel.mistake(
         "phase never turns",
@@ -69,8 +69,8 @@ MISTAKES = {
     "the phase turns with every tile": kernel.mistake(
         "phase of the tile",
         "A slot's barrier advances by one phase per turn of the ring: all tiles of the first turn complete "
-        "phase 0. A parity that changes from tile to tile asks for another.",
-        "How many tiles were in its slot before tile i: i % STAGES, or i // STAGES?",
+        "phase 0. A parity that changes from tile to tile asks for another phase.",
+        "How many tiles had been in its slot before tile i?",
     ),
     "the phase is always the other one": kernel.mistake(
         "other phase",
@@ -79,14 +79,14 @@ MISTAKES = {
     ),
     "the slot is i // STAGES": kernel.mistake(
         "slot by division",
-        "The tile is read from slot i // STAGES: which holds another tile, or one that is still arriving.",
+        "The tile is read from slot i // STAGES, which holds another tile, or one that is still arriving.",
         "Tiles 0, 1, 2 … go to slots 0, 1, 2 … and then start again at slot 0.",
     ),
     "slot and phase exchanged": kernel.mistake(
         "exchanged in wait",
         "The barrier that is waited for is that of slot i // STAGES, and the parity is made of i % STAGES: "
         "the two are swapped.",
-        "Which of the two says where in the ring, and which says how many times around?",
+        "i % STAGES says where in the ring, and i // STAGES says how many times around.",
     ),
     "too few bytes are expected": kernel.mistake(
         "elements for bytes",
@@ -95,14 +95,14 @@ MISTAKES = {
     ),
     "one tile too many before the loop": kernel.mistake(
         "prologue one too many",
-        "The loop asks for a tile that was asked for before it: the first copies fill more slots than the "
-        "loop leaves out.",
-        "Which is the first tile that the loop asks for? All before it, and no other, are asked for earlier.",
+        "The loop asks for a tile that was asked for before the loop: the first copies fill more slots than "
+        "the loop leaves out.",
+        "Which is the first tile that the loop asks for?",
     ),
     "one tile too few before the loop": kernel.mistake(
         "prologue one too few",
         "There is a tile that neither the first copies nor the loop ask for.",
-        "Which is the first tile that the loop asks for? All before it have to be on their way by then.",
+        "Which is the first tile that the loop asks for?",
     ),
     "filled again while it arrives": kernel.mistake(
         "one tile too far",
@@ -113,11 +113,11 @@ MISTAKES = {
     "filled again before it is read": kernel.mistake(
         "refilled before read",
         "The slot's next copy is asked for between the wait for its tile and the load.",
-        "Once the load has run the values are in registers. Which line may come after it, but not before?",
+        "A slot is free for its next copy only once the load has run.",
     ),
     "tiles beyond the end": kernel.mistake(
         "beyond the end",
-        "Copies are asked for that no step waits for: in the last steps there is no later tile.",
+        "Copies are asked for that no step waits for, as for tiles beyond the last one.",
         "`pred=` says whether a copy is made, and whether its bytes are expected.",
     ),
     "the sums are stored without a mask": kernel.mistake(
@@ -128,12 +128,12 @@ MISTAKES = {
     ),
     "only the last tile": Mistake(
         "The result is the sum of one tile alone, the last of those that are read.",
-        "What happens in a step to the sum of the tiles before, and does the loop take every step?",
+        "A row's sum is over all of its tiles.",
         **formula("last tile only"),
     ),
     "the first tile is left out": Mistake(
         "The first tile is not in the sum.",
-        "Which tile does the loop visit first, which last, and is each of them added?",
+        "Which tile is the first one that is added?",
         **formula("first tile missing"),
     ),
     "the last tile is left out": Mistake(

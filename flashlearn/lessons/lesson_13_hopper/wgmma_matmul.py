@@ -44,12 +44,12 @@ MISTAKES = {
     "the bytes of one tile": kernel.mistake(
         "a's bytes alone",
         "All bytes that the copies of a step bring to a barrier belong to one phase.",
-        "Add up what comes in one step.",
+        "Add up the bytes that come in one step.",
     ),
     "the tiles are not waited for": kernel.mistake(
         "no wait for full",
         "WGMMA reads shared memory when it begins, whatever is there.",
-        "Before the product: the barrier of the slot, and the phase that this step completes.",
+        "Before the product comes a wait for the phase that this step completes on its slot's barrier.",
     ),
     "the phase never turns": kernel.mistake(
         "phase never turns",
@@ -60,30 +60,29 @@ MISTAKES = {
         "phase of the step",
         "The parity changes from step to step, but a slot's barrier advances by "
         "one phase per turn of the ring.",
-        "How many steps used its slot before step i?",
+        "How many steps had used its slot before step i?",
     ),
     "a slot is filled while a product reads it": kernel.mistake(
         "slot still read",
         "The slot that is filled belongs to a product that has not been waited for yet.",
         "While n products are still in flight, the slots of the last n steps are in use, and so is that of "
-        "this step. How "
-        "far ahead may a copy be?",
+        "this step.",
     ),
     "one step is never fetched": kernel.mistake(
         "one step further ahead",
         "There is a step that neither the first copies, before the loop, nor the loop itself ask for.",
-        "How many steps are on their way before the loop? Which one is the loop's first to ask for, then?",
+        "Which is the first step that the loop asks for?",
     ),
     "one step is fetched twice": kernel.mistake(
         "one step less ahead",
         "The loop asks for a step that was asked for before the loop.",
-        "How many steps are on their way before the loop? Which one is the loop's first to ask for, then?",
+        "Which is the first step that the loop asks for?",
     ),
     "the sum is used too early": kernel.mistake(
         "used too early",
         "The sum is used before a wait has made sure that no product is under way, or what is used is not "
         "the result of that wait.",
-        "What does `warpgroup_mma_wait` return, and how many products may be left when the sum is read?",
+        "The sum is what a wait returns that leaves no product under way.",
     ),
     "stored without a fence": kernel.mistake(
         "no fence",
@@ -98,18 +97,17 @@ MISTAKES = {
     ),
     "steps beyond the end": kernel.mistake(
         "beyond the end",
-        "Copies are asked for that no step waits for: in the last steps there is none later.",
-        "A copy can have a condition, `pred=`: when is there a step ahead?",
+        "Copies are asked for that no step waits for, as for steps beyond the last one.",
+        "`pred=` says whether a copy is made, and whether its bytes are expected.",
     ),
     "only the last step": Mistake(
         "The result is the product of the last step alone, as if each step replaced the sum.",
-        "What happens in a step to the sum of the steps before: does `warpgroup_mma` get it as its "
-        "accumulator, or is it added to the product?",
+        "c is the sum of the products of all steps.",
         **formula("last step only"),
     ),
     "the last step is left out": Mistake(
         "Where K is not a multiple of the step, what follows the last whole step is missing.",
-        "How many steps does K take? TMA fills the rest of the last one with zeros.",
+        "How many steps does K take, an incomplete one included?",
         **formula("last step missing"),
     ),
     "b's coordinates exchanged": Mistake(
@@ -119,7 +117,7 @@ MISTAKES = {
     ),
     "b's tiles are transposed": Mistake(
         "Every tile of b is used as its transpose.",
-        "Are the rows of the tile of b the steps of the sum?",
+        "The sum runs over the rows of the tile of b.",
         **formula("b transposed"),
     ),
     "a's coordinates exchanged": Mistake(

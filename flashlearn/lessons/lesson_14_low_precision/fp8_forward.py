@@ -55,17 +55,17 @@ def edited(*edits: tuple[str, str]) -> Variant:
 MISTAKES = {
     "Q's scale forgotten": Mistake(
         "The scores lack the scale of Q.",
-        "A tile of q represents q times the scale of its block: one number for the whole program.",
+        "Q is q times the scale of its block.",
         **formula("no scale of q"),
     ),
     "K's scale forgotten": Mistake(
         "The scores lack the scale of K.",
-        "A tile of k represents k times the scale of its block of keys: one number for the tile.",
+        "K is k times the scale of its block of keys.",
         **formula("no scale of k"),
     ),
     "V's scale forgotten": Mistake(
         "O was made of v itself: V's scales are missing.",
-        "Every tile's share of O belongs to a unit, the scale of its block of V.",
+        "V is v times the scale of its block of keys.",
         **formula("no scale of v"),
     ),
     "K's first scale for all blocks": Mistake(
@@ -79,10 +79,8 @@ MISTAKES = {
         **formula("first scale of v"),
     ),
     "the unit is not changed": Mistake(
-        "The accumulator is not converted when the unit changes: what earlier blocks added is still in "
-        "their units.",
-        "The accumulator times its unit must stay what it is when the unit changes: by which factor does "
-        "the accumulator have to change?",
+        "Shares of O are added up in different units: each block of V has a scale of its own.",
+        "Only shares in the same unit may be added.",
         **formula("unit kept 64", also=("unit kept 128", "last scale of v")),
     ),
     "the change of unit upside down": Mistake(
@@ -105,7 +103,7 @@ MISTAKES = {
     "rows that see nothing are NaN": Mistake(
         "O of a query that sees no key is NaN. In such a row two operations make NaN unless guarded: "
         "−inf − (−inf) in an exponent, and 0/0 in the division at the end.",
-        "Go through what such a row meets: the exponents and the division. Which of them is without a guard?",
+        "Which of the two is without a guard?",
         **formula("no guard"),
     ),
     "the largest product for a negative alpha": Mistake(
@@ -123,7 +121,7 @@ MISTAKES = {
     "a scale for each tile": Mistake(
         "A scale of K or V belongs to 128 keys, and is looked up by the number of the tile: with tiles of "
         "fewer keys that is another block's scale, or none.",
-        "To which block of 128 keys does the tile that begins at key `start` belong?",
+        "To which block of 128 keys does a tile belong that begins at key n?",
         launcher=edited(
             ("tl.load(k_scale_ptr + start // ROWS)", "tl.load(k_scale_ptr + start // BLOCK_K)"),
             ("tl.load(v_scale_ptr + start // ROWS)", "tl.load(v_scale_ptr + start // BLOCK_K)"),
@@ -143,30 +141,29 @@ MISTAKES = {
     ),
     "LSE in base 2": Mistake(
         "LSE is a logarithm to base 2.",
-        "Both parts of LSE must be natural: in which base is your maximum, and in which is your logarithm "
-        "of the sum?",
+        "An exponent or a logarithm to base 2 becomes natural when it is multiplied by ln 2.",
         **formula("base 2"),
     ),
     "V's keys in another order than P's": Mistake(
         "P's columns and V's rows number the keys in two different orders: of every 16 keys, most get "
         "another key's probability.",
-        "One of the two, P or the tile of V, is reordered. Which order has the other?",
+        "P's columns and V's rows have to follow the same order of keys.",
         **formula("order of keys"),
     ),
     "alpha's sign is lost": Mistake(
         "For a negative alpha the scores have the wrong sign.",
-        "alpha is an argument and may be any number.",
+        "For alpha < 0, alpha q · k is |alpha| (−q · k).",
         **formula("|alpha|"),
     ),
     "aligned top-left": Mistake(
         "The causal mask begins in the top-left corner: query i sees the keys up to i, not up to i + S_k − "
         "S_q.",
-        "Does S_k − S_q come into the comparison, and into the loop's bound?",
+        "The last query sees the last key.",
         **formula("top-left"),
     ),
     "the mask is missing": Mistake(
         "Later keys are seen although causal is True.",
-        "Does `causal` arrive, and do scores of keys beyond the last one seen become −∞?",
+        "Which key is the last one that query i sees where causal is True?",
         **formula("no mask"),
     ),
 }

@@ -41,35 +41,35 @@ MISTAKES = {
     ),
     "signs forgotten": Mistake(
         "The rows were not multiplied by the signs.",
-        "y = (x ∘ signs) H: where do the signs come in?",
+        "y = (x ∘ signs) H.",
         **formula("no signs"),
     ),
     "signs after the product": Mistake(
-        "The signs came after H. That is orthogonal too, and another rotation: y has the absolute values of "
-        "x H, as without signs.",
-        "y = (x ∘ signs) H: which of the two factors does a row of x meet first?",
+        "The signs came after H. That is orthogonal too, but another rotation: the absolute values of y are "
+        "those of x H.",
+        "y = (x ∘ signs) H: x meets the signs first.",
         **formula("signs after"),
     ),
     "shared, but not odd": Mistake(
         "An entry is −1 wherever i and j share a bit. It is −1 where they share an odd number of bits.",
-        "i = j = 3 shares two bits, and its entry is 1.",
+        "i = j = 3 share two bits, and their entry is 1.",
         **formula("shared, not odd"),
     ),
     "only the last bit": Mistake(
         "Only the lowest bit of i and j is looked at: all odd rows of the matrix are the same.",
-        "Parity is that of all bits: how do the higher ones reach the last?",
+        "The parity is that of all bits of i & j.",
         **formula("last bit"),
     ),
     "some bits are left out": Mistake(
         "The parity is that of some of the shared bits only: in the larger matrices, i and j have bits that "
-        "do not count.",
-        "i and j have up to log2 D bits. Through which steps does each of them reach the lowest one?",
+        "are not counted.",
+        "i and j have up to log2 D bits, and all of them count.",
         **formula(LEFT_OUT[0], also=LEFT_OUT[1:]),
     ),
     "bits that differ": Mistake(
         "The parity is that of i ^ j, the bits in which they differ. That matrix has only two different "
         "rows.",
-        "Common bits are i & j.",
+        "The bits that i and j share are i & j.",
         **formula("xor"),
     ),
     "the rows are loaded without a mask": Mistake(

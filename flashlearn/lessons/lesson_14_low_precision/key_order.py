@@ -44,14 +44,13 @@ MISTAKES = {
         wrong=_as_they_come,
     ),
     "a thread's keys are not ascending": Mistake(
-        "Every thread keeps its own four keys, so this order spares the exchange too; but within a thread "
-        "the keys do not ascend, as is asked here.",
-        "Sort each four.",
+        "Every thread keeps its own four keys, but within a thread they do not ascend.",
+        "Sort each thread's four keys.",
         wrong=_halves_alternate,
     ),
     "every fourth key": Mistake(
         "A thread's places have every fourth key, as if keys were dealt out to the threads one by one.",
-        "After the first product a thread has two neighbours, and two more.",
+        "After the first product a thread holds two pairs of neighbouring keys.",
         wrong=_every_fourth,
     ),
     "pairs four apart": Mistake(

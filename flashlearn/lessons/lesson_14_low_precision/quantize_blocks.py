@@ -29,7 +29,7 @@ MISTAKES = {
     "largest without its sign forgotten": Mistake(
         "The scale comes from the largest value, not from the largest magnitude: in a block whose negative "
         "numbers reach further, they are cut off at −448.",
-        "What does tl.max see of −7 beside 3?",
+        "Which of −7 and 3 has the larger magnitude?",
         **formula("signed maximum"),
     ),
     "multiplied by the scale": Mistake(
@@ -40,13 +40,12 @@ MISTAKES = {
     "x is not scaled": Mistake(
         "The values are x itself in e4m3: what is beyond 448 is cut off, and what is far below 1 loses its "
         "bits. The scales are not used.",
-        "What comes between x and the cast?",
+        "x ≈ value · scale.",
         **formula("not scaled"),
     ),
     "the inverse scale is returned": Mistake(
-        "The scales are stored as their reciprocals: 448 is divided by the block's maximum, and not the "
-        "other way round.",
-        "The reader of the result multiplies by the scale.",
+        "The scales are stored as their reciprocals.",
+        "x ≈ value · scale: the reader of the result multiplies by the scale.",
         **formula("inverse"),
     ),
     "scales laid out by columns": Mistake(
@@ -68,12 +67,12 @@ MISTAKES = {
     "only large blocks are scaled": Mistake(
         "Blocks whose numbers all fit into e4m3 keep the scale 1. Small numbers lose bits there: the scale "
         "takes the largest magnitude of every block to 448.",
-        "What is left in e4m3 of a block whose numbers are all below 0.01, with a scale of 1?",
+        "With a scale of 1, what is left in e4m3 of a block whose numbers are all below 0.01?",
         **formula("at least 1"),
     ),
     "one scale for all blocks": Mistake(
         "Every block has the scale of the whole tensor.",
-        "The maximum is one over this program's tile.",
+        "The scale of a block follows from the block's own largest magnitude.",
         **formula("one scale"),
     ),
     "a block of zeros divides by zero": Mistake(
@@ -84,7 +83,7 @@ MISTAKES = {
     ),
     "another scale for a block of zeros": Mistake(
         "The scale of a block of zeros is not 1: what guards it against 0 leads to another number.",
-        "Which scale must a block of zeros have, and which one comes of your guard?",
+        "A guard against 0 has to put in a number that makes the scale 1.",
         **formula(
             "at least 10^−0", also=tuple(name for name in eight_bits.LEAST if name != "at least 10^−0")
         ),

@@ -83,12 +83,12 @@ MISTAKES = {
     ),
     "the first head's slope for all": Mistake(
         "Every head has the slope of head 0.",
-        "`slopes` has a number for each head. Where does h come into the address?",
+        "Head h has slopes[h].",
         **formula("the first slope"),
     ),
     "one slope for all, the last": Mistake(
         "Every head has the slope of the last head.",
-        "`slopes` has a number for each head. Where does h come into the address?",
+        "Head h has slopes[h].",
         **formula("the last slope"),
     ),
     "slopes in the reverse order": Mistake(
@@ -98,41 +98,41 @@ MISTAKES = {
     ),
     "the slope of the batch": Mistake(
         "The slope is looked up with the number of the batch, where it belongs to the head.",
-        "Which of b and h is an index of `slopes`?",
+        "Head h has slopes[h] in every batch entry.",
         **formula("slope of the batch"),
     ),
     "distance from the top-left": Mistake(
         "LSE is off by the slope times S_k − S_q: the distance was taken as i − j, where query i is at the "
-        "place of key i + S_k − S_q. In O and the gradients, what all scores of a row have in common "
-        "cancels, apart from rounding.",
-        "Where is the last query, counted in keys?",
+        "place of key i + S_k − S_q. What all scores of a row have in common cancels in O and the "
+        "gradients, apart from rounding.",
+        "Which key has the distance 0 from the last query?",
         **formula("top-left"),
     ),
     "the place instead of the distance": Mistake(
         "Slope times j was added instead of slope times the distance taken off. The softmax does not see "
         "what all scores of a row have in common; LSE does.",
-        "By what do the two biases differ in one row?",
+        "The key at the query's own place has the bias 0.",
         **formula("places"),
     ),
     "one step too far": Mistake(
         "Every distance is larger by 1: LSE is off by the slope. The key at the query's own place has "
         "distance 0.",
-        "What is the score of the key at the query's own place?",
+        "The key at the query's own place has the bias 0.",
         **formula("one more"),
     ),
     "alpha on the bias": Mistake(
         "The bias was multiplied by alpha, as if it were added to q · k before the scale.",
-        "What has been scaled already when your hook is called, and what has not?",
+        "S is alpha q · k − slope · distance.",
         **formula("times alpha"),
     ),
     "no bias in the backward pass": Mistake(
         "The backward pass rebuilds P from scores without the bias; LSE is that of the scores with it.",
-        "P = exp(S − LSE) holds for the S of the forward pass.",
+        "P = exp(S − LSE) holds for the S of the forward pass, bias included.",
         **formula("no bias again"),
     ),
     "no bias": Mistake(
         "The scores have no bias at all.",
-        "Does the kernel call your hook?",
+        "S is alpha q · k − slope · distance.",
         **formula("no bias"),
     ),
     "the distance is squared": Mistake(

@@ -44,7 +44,7 @@ MISTAKES = {
     "cap after the slope": Mistake(
         "The slope is taken off before the cap. A score is capped first, and then loses what the distance "
         "costs.",
-        "Which of your two hooks is given x, and which is given the result of the other?",
+        "S is cap · tanh(x / cap) − slope · distance, where x = alpha q · k.",
         **formula("cap after the slope"),
     ),
     "slope in the cap's derivative": Mistake(
@@ -56,12 +56,13 @@ MISTAKES = {
     "no derivative of the cap": Mistake(
         "The derivative of the cap is missing: dQ and dK are those of a score that is not capped, with the "
         "P of one that is.",
-        "dS is the loss's derivative by the capped score. Which factor leads on to x?",
+        "What is the derivative of cap · tanh(x / cap) by x?",
         **formula("no derivative of the cap"),
     ),
     "numbers counted within the sequence": Mistake(
         "Dropout counts its numbers within each sequence, not over packed rows and columns.",
-        "A weight's number is (h · T_q + row) · T_k + column: which of the four counts packed rows?",
+        "In a weight's number, (h · T_q + row) · T_k + column, row and column are those of the packed "
+        "tensors.",
         **formula(
             "numbers counted in the sequence",
             also=(("numbers counted in the sequence", "and the sequence's number"),),
@@ -70,43 +71,42 @@ MISTAKES = {
     "columns counted within the sequence": Mistake(
         "The column in a weight's number is counted within the sequence, and the row is not. The numbers are "
         "right in the first sequence alone.",
-        "A weight's number is (h · T_q + row) · T_k + column. Which border leads from j to that column?",
+        "Key j of a sequence has the packed column j plus the border where the sequence's keys begin.",
         **formula(PLACED_COLUMNS),
     ),
     "rows counted within the sequence": Mistake(
         "The row in a weight's number is counted within the sequence, and the column is not. The numbers are "
         "right in the first sequence alone.",
-        "A weight's number is (h · T_q + row) · T_k + column. Which border leads from i to that row?",
+        "Query i of a sequence has the packed row i plus the border where the sequence's queries begin.",
         **formula(PLACED_ROWS),
     ),
     "rows and columns counted within the sequence": Mistake(
         "The row and the column in a weight's number are counted within the sequence. The numbers are right "
         "in the first sequence alone.",
-        "A weight's number is (h · T_q + row) · T_k + column. Which borders lead from i and j to those two?",
+        "Packed rows and columns are counted from the first sequence's beginning.",
         **formula(PLACED_ROWS, PLACED_COLUMNS),
     ),
     "distances in the packed batch": Mistake(
         "The slope multiplies a distance in the packed tensors. Where a sequence has as many keys as "
         "queries, and all before it have, that is the same; elsewhere it is not.",
-        "A distance is i + S_k − S_q − j within a sequence. From where are i and j counted, and whose are "
-        "S_q and S_k?",
+        "In a distance, i + S_k − S_q − j, all numbers are those of one sequence.",
         **formula("slopes counted in the batch"),
     ),
     "window one too wide": Mistake(
         "A query sees one key more than its window has.",
-        "A window of 1 is the query's own place alone: which comparison says so?",
+        "With a window of 1, which keys does a query see?",
         **formula("window one too wide"),
     ),
     "heads dealt round": Mistake(
         "In your answer head h of Q takes head h % H_k of K and V. The heads of a group are adjacent: head "
         "h uses head h // (H / H_k) of K and V.",
-        "With 4 heads of Q and 2 of K, which two share the first one?",
+        "With 4 heads of Q and 2 of K, which two heads of Q use the first head of K?",
         **formula("heads dealt round"),
     ),
     "last sequence in dlogits": Mistake(
         "The gradient of the logits is the last sequence's share. A head has one logit, which all sequences "
         "use.",
-        "Over which rows of LSE and delta does the sum go?",
+        "The gradient of a logit is the sum over the queries of all sequences.",
         **formula("last sequence in dlogits"),
     ),
 }

@@ -18,51 +18,50 @@ from flashlearn.lessons.shared.faulty_formulas.faults import faulty_formula
 
 formula = faulty_formula(dropout_attention)
 
-ASK = "Each weight has one number, ((b · H + h) · S_q + i) · S_k + j."
+NUMBER = "Each weight has one number, ((b · H + h) · S_q + i) · S_k + j."
 
 MISTAKES = {
     "numbers counted within the tile": Mistake(
         "Every tile drops the same weights: the numbers that Philox is asked for are counted from the "
         "tile's first query and key.",
-        f"{ASK} Which i and j does it mean, for the second tile?",
+        "The i and j of a weight are counted from the head's first query and key, in every tile.",
         **formula(TILE_OFFSETS, also=((TILE_OFFSETS, "heads alike"), (TILE_OFFSETS, "heads a tile apart"))),
     ),
     "every head drops the same weights": Mistake(
         "The same weights are dropped in every head: b · H + h does not enter the numbers.",
-        f"{ASK} What distinguishes two heads?",
+        NUMBER,
         **formula("heads alike"),
     ),
     "every batch drops the same weights": Mistake(
         "The heads of every batch drop the same weights: h enters the numbers, and b does not.",
-        f"{ASK} What distinguishes the first head of two batches?",
+        NUMBER,
         **formula("batches alike"),
     ),
     "rows are S_q apart": Mistake(
         "A row's numbers begin i · S_q after the head's first one. A row has S_k weights.",
-        f"{ASK} How many numbers does a row need?",
+        NUMBER,
         **formula("rows S_q apart"),
     ),
     "numbers go down the columns": Mistake(
         "The numbers run down the columns, j · S_q + i within a head. They should run along the rows.",
-        f"{ASK} Which of i and j is multiplied?",
+        NUMBER,
         **formula("positions turned"),
     ),
     "another mask for the gradients": Mistake(
         "The gradients are those of another mask: the backward pass does not drop what the forward pass "
         "dropped.",
-        "Print the seed and the number of weight (0, 0, 0, 1) in both passes: are both pairs equal?",
+        "A weight has the same seed and the same number in both passes.",
         **formula("another seed", also=("backward positions turned",)),
     ),
     "kept and dropped exchanged": Mistake(
         "What should be dropped is kept, and the rest is dropped.",
-        "A weight stays if its random number is p or more: with p = 0.1, how many of ten are that?",
+        "A weight stays if its random number is p or more.",
         **formula("dropped and kept exchanged"),
     ),
     "kept below 1 − p": Mistake(
         "You keep the right share of the weights, but not the right ones: you keep those whose random "
         "number is below 1 − p, and the exercise keeps those whose random number is p or more.",
-        "Both are dropout. This exercise fixes which weights are dropped: those whose random number is "
-        "below p.",
+        "A weight is dropped if its random number is below p.",
         **formula("the other end"),
     ),
     "1/(1 − p) forgotten": Mistake(
@@ -73,17 +72,17 @@ MISTAKES = {
     ),
     "1/(1 − p) forgotten in O": Mistake(
         "O is not divided by 1 − p; its gradients are.",
-        "Which weights does V meet?",
+        "O = W V, where W = P ∘ M / (1 − p).",
         **formula("O not scaled"),
     ),
     "1/(1 − p) forgotten in dV": Mistake(
         "dV is not divided by 1 − p: it was made of P with gaps, and V met P with gaps divided by 1 − p.",
-        "O = W V, so dV = Wᵀ dO: what is W?",
+        "dV = Wᵀ dO, where W = P ∘ M / (1 − p).",
         **formula("dV not scaled"),
     ),
     "1/(1 − p) forgotten in dP": Mistake(
         "dP has the gaps and is not divided by 1 − p, so it does not fit delta, which is.",
-        "W = P ∘ M / (1 − p): which factors does the chain rule pass on from dW to dP?",
+        "W = P ∘ M / (1 − p), so dP is dO Vᵀ ∘ M / (1 − p).",
         **formula("dP not scaled"),
     ),
     "multiplied by 1 − p": Mistake(
@@ -99,7 +98,7 @@ MISTAKES = {
     "dropped before the sum": Mistake(
         "The sum of a row has the gaps as well: what is kept is divided by the sum of what is kept, and LSE "
         "is too small.",
-        "Dropout comes after the softmax. In which order do your lines add to l and drop?",
+        "Dropout comes after the softmax: all weights are in a row's sum.",
         **formula("l of what is kept", also=(("l of what is kept", "nothing scaled"),)),
     ),
     "dP without the gaps": Mistake(
@@ -109,24 +108,23 @@ MISTAKES = {
     ),
     "dV without the gaps": Mistake(
         "dV is made of P without gaps: V's rows get a share of weights that they never met.",
-        "O = W V, so dV = Wᵀ dO: what is W?",
+        "dV = Wᵀ dO, where W = P ∘ M / (1 − p).",
         **formula("dV not masked", also=(("dV not masked", "dV not scaled"),)),
     ),
     "no dropout in the backward pass": Mistake(
         "The gradients are those of attention without gaps: dV is made of P, and dP is dO Vᵀ.",
-        "O = W V with W = P ∘ M / (1 − p): which two products of the backward pass have W in them, or come "
-        "from it?",
+        "O = W V with W = P ∘ M / (1 − p): dV is Wᵀ dO, and dP is dO Vᵀ ∘ M / (1 − p).",
         **formula("dP not masked", "dP not scaled", "dV not masked", "dV not scaled"),
     ),
     "scores dropped, not weights": Mistake(
         "Scores are dropped before the softmax: a score of 0 still gets a weight, and LSE is another.",
-        "Dropout comes after the softmax. Which of your lines sees S, and which P?",
+        "Dropout comes after the softmax: P gets the gaps, S does not.",
         **formula("scores dropped", also=(("scores dropped", "and their gradient"),)),
     ),
     "delta dropped too": Mistake(
         "Where a weight was dropped, dS is 0. It is −P delta there: a dropped weight still takes its share "
         "of the softmax's sum.",
-        "dS = P ∘ (dP − delta): which of the two in the bracket has gaps?",
+        "dS = P ∘ (dP − delta): which of dP and delta has gaps?",
         **formula("delta masked"),
     ),
 }

@@ -74,29 +74,29 @@ BY_HEADS_OF_K = variant(
 
 MISTAKES = {
     "heads dealt round": Mistake(
-        "Head h of Q meets head h % H_k of K and V. The heads of a group are adjacent: head h uses "
-        "head h // (H / H_k) of K and V.",
-        "With 6 heads of Q and 3 of K, which two share the first one?",
+        "In your answer head h of Q meets head h % H_k of K and V. The heads of a group are adjacent: head "
+        "h uses head h // (H / H_k) of K and V.",
+        "With 6 heads of Q and 3 of K, which two heads of Q read the first head of K?",
         **formula("read: h % H_k", also=(("read: h % H_k", "summed: every H_k-th"),)),
     ),
     "heads dealt round for dK and dV": Mistake(
         "dK and dV of head h are the sums over the heads h, h + H_k, … of Q. The heads of a group are "
         "adjacent: head h of K serves the H / H_k heads from h · (H / H_k) on.",
-        "With 6 heads of Q and 3 of K, which two share the first one?",
+        "With 6 heads of Q and 3 of K, which two heads of Q read the first head of K?",
         **formula("summed: every H_k-th"),
     ),
     "one head of the group": Mistake(
         "dK and dV hold the share of one head of Q. A head of K that several heads of Q read gets the sum of "
         "their shares.",
-        "How many heads of Q does the loop over the heads visit, and how many read this head of K?",
+        "How many heads of Q read each head of K?",
         **formula(
             "summed: the first of the group",
             also=("summed: the last of the group", "summed: its own number"),
         ),
     ),
     "groups overlap": Mistake(
-        "dK and dV of head h are the sums over as many heads of Q as a group has, and begin at head h of Q, "
-        "where the group begins at h · (H / H_k).",
+        "dK and dV of head h are the sums over as many heads of Q as a group has, beginning with head h of "
+        "Q.",
         "How many heads of Q lie before the first one that reads head h of K?",
         **formula("summed: from its own number"),
     ),
@@ -108,7 +108,7 @@ MISTAKES = {
     "the group's size for its end": Mistake(
         "dK and dV of every head but the first are 0, as if each loop over a group's heads ended at the "
         "number of heads in a group: later groups begin at that number, or after it.",
-        "What is the number of the last head of Q that reads head 1 of K?",
+        "Head h of K is read by the H / H_k heads of Q from h · (H / H_k) on.",
         **formula("summed: up to the group's size"),
     ),
     "all heads of Q": Mistake(
@@ -118,7 +118,7 @@ MISTAKES = {
     ),
     "the last head of the group is missing": Mistake(
         "dK and dV lack the share of the last head of each group.",
-        "How many heads of Q share a head of K here? Count those that the loop visits.",
+        "Head h of K is read by H / H_k heads of Q, and gets a share of each.",
         **formula("summed: all but the last"),
     ),
     "the mean of the group": Mistake(
@@ -130,14 +130,14 @@ MISTAKES = {
     "K at the number of Q's head": Mistake(
         "K and V are read at the number of Q's own head, and have fewer heads: beyond the last one lies "
         "another batch, or nothing.",
-        "With 6 heads of Q and 3 of K, which head of K does the last head of Q meet?",
+        "With 6 heads of Q and 3 of K, which head of K does the last head of Q read?",
         launcher=AT_HEADS_OF_Q,
         status=Status.OUT_OF_BOUNDS,
     ),
     "divided by the number of heads of K": Mistake(
         "The number of Q's head is divided by the number of heads of K. It must be divided by the number of "
         "heads in a group, H / H_k: the two are equal only where H is H_k².",
-        "With 6 heads of Q and 2 of K, how many heads of Q share one of K?",
+        "With 6 heads of Q and 2 of K, how many heads of Q share one head of K?",
         launcher=BY_HEADS_OF_K,
         status=Status.OUT_OF_BOUNDS,
     ),

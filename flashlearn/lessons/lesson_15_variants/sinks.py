@@ -29,19 +29,18 @@ formula = faulty_formula(sink_attention)
 LARGE, SMALL = "a logit near 120", "logits near −3"
 """exp(120) overflows in fp32. The first head's rows keep nothing beside such a sink, and LSE is its logit."""
 
-ROW = "What are the maximum and the sum of a row that has seen its sink and no key yet?"
 
 MISTAKES = {
     "the sink is not in the maximum": Mistake(
         "The sink's weight overflows where its logit is large: the maximum m that is subtracted leaves the "
         "sink out.",
-        ROW,
+        "The sink's logit is one of the scores of its row.",
         **formula("sink not in m"),
     ),
     "the sink is not in LSE": Mistake(
         "LSE is that of the scores alone. The backward pass takes P = exp(S − LSE), whose rows now sum to "
         "1, too much by the sink's share.",
-        "P is exp(S − LSE): which LSE makes it what V met in the forward pass?",
+        "LSE is the logarithm of Σ_j exp(s_j) + exp(logit).",
         **formula("sink not in LSE"),
     ),
     "the first sum is not relative to the maximum": Mistake(
@@ -52,7 +51,7 @@ MISTAKES = {
     ),
     "a sink in every tile": Mistake(
         "The sink's weight is added once for every tile of keys. It belongs in a row's sum once.",
-        "Which line adds it, and how often does that line run?",
+        "A row has one sink, however many tiles of keys it has.",
         **formula(PER_TILE),
     ),
     "the sink is scaled": Mistake(
@@ -63,28 +62,27 @@ MISTAKES = {
     "the sink is in base 2": Mistake(
         "The sink's weight is 2^logit where it must be e^logit: the scores carry log2 e, and the logit does "
         "not.",
-        "In which base is the number that your maximum begins with, and in which are the scores?",
+        "e^logit is 2^(logit · log2 e).",
         **formula("sink in base 2", also=(("sink in base 2", OWN),)),
     ),
     "a sink of 0": Mistake(
-        "Every row has a sink, and its logit is 0 whatever is in the tensor: the sum begins with 1, the "
-        "maximum with 0.",
-        "Which number is exp(logit − m) for m = logit, and which for m = 0?",
+        "Every row has a sink whose logit is 0, whatever is in the tensor.",
+        "The sink of head h has the logit of head h.",
         **formula("a sink of 0", also=(("a sink of 0", OWN),)),
     ),
     "the sink of the first head": Mistake(
         "All heads take the logit of the first one.",
-        "At which address does the logit of head h lie?",
+        "The sink of head h has the logit of head h.",
         **formula("the first head's sink", also=(("the first head's sink", OWN),)),
     ),
     "no mask at all": Mistake(
         "Nothing is masked: a query sees every key of the tiles that its block visits.",
-        "The lists of tiles save work, and the mask makes it right. Does it reach the kernels?",
+        "Tiles also hold keys that some of the block's queries must not see.",
         **formula(NO_MASK),
     ),
     "no sink": Mistake(
         "O and LSE are those of attention without a sink: the rows of P sum to 1.",
-        "A row begins with a maximum and a sum. What does the first tile's rescaling leave of that sum?",
+        "The denominator of a row is Σ_j exp(s_j) + exp(logit).",
         **formula("no sink", also=(("no sink", OWN),)),
     ),
     "the sum begins with 0": Mistake(
@@ -105,7 +103,7 @@ MISTAKES = {
     "the sink's weight is forgotten in dlogits": Mistake(
         "The gradient of the logits is minus the sum of delta: the sink's own weight, exp(logit − LSE), is "
         "missing.",
-        "P ∘ (dP − delta) for the sink: what is P here?",
+        "P ∘ (dP − delta) holds for the sink too, where P is exp(logit − LSE).",
         **formula("sink's weight forgotten"),
     ),
     "a sink with a value": Mistake(
@@ -121,13 +119,13 @@ MISTAKES = {
     ),
     "one batch in dlogits": Mistake(
         "The gradient of the logits is one batch's share. A head has one logit, which all batches use.",
-        "Over which indices does a logit occur in the loss?",
+        "A logit has a share in every row of every batch entry.",
         **formula("one batch", also=("the first batch",)),
     ),
     "one block in dlogits": Mistake(
-        "The gradient of the logits is the share of the last block of queries: each block writes over those "
-        "before.",
-        "What happens to the other blocks' shares?",
+        "The gradient of the logits is the share of the last block of queries, as if each block wrote over "
+        "those before.",
+        "The gradient of a logit is the sum over all queries.",
         **formula(LAST_BLOCK),
     ),
     "a mean in dlogits": Mistake(
@@ -137,7 +135,7 @@ MISTAKES = {
     ),
     "delta omitted": Mistake(
         "dS = P ∘ dP: delta is missing from dQ and dK.",
-        "A sink takes its share of the softmax. What does that change in dS = P ∘ (dP − delta)?",
+        "dS is P ∘ (dP − delta), with a sink as without one.",
         **formula("delta omitted"),
     ),
 }

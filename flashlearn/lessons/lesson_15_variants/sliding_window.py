@@ -102,28 +102,28 @@ MISTAKES = {
         **formula("one key long"),
     ),
     "the diagonal is hidden": Mistake(
-        "The key at a query's own place is hidden. The window ends with it, and it counts.",
-        "Is j = i + S_k − S_q inside?",
+        "The key at a query's own place is hidden, but it belongs to the window.",
+        "Is j = i + S_k − S_q inside the window?",
         **formula("own key hidden"),
     ),
     "one key ahead": Mistake(
         "Each query sees one key beyond its own place.",
-        "Is j = i + S_k − S_q + 1 inside?",
+        "Is j = i + S_k − S_q + 1 inside the window?",
         **formula("one key ahead"),
     ),
     "window on both sides": Mistake(
         "Queries see keys after their own place, as many as before it. This window ends at the query.",
-        "Which side of the window does the mask bound?",
+        "The newest key in the window of query i is i + S_k − S_q.",
         **formula("both sides"),
     ),
     "no causal side": Mistake(
         "Queries see all keys after their own place: the mask bounds the window at its old end only.",
-        "Two conditions bound a window. Is j ≤ i + S_k − S_q one of them?",
+        "The newest key in the window of query i is i + S_k − S_q.",
         **formula("window alone"),
     ),
     "no mask at all": Mistake(
         "Nothing is masked: a query sees every key of the tiles that its block visits.",
-        "The lists of tiles save work, and the mask makes it right. Does it reach the kernels?",
+        "Tiles also hold keys that some of the block's queries must not see.",
         **formula(NO_MASK),
     ),
     "no window": Mistake(
@@ -152,25 +152,25 @@ MISTAKES = {
     "queries end with the first key": Mistake(
         "dK and dV lack the last queries that see their keys, as if the list of queries ended where the "
         "block's first key drops out of the window.",
-        "Which key of the block is seen longest?",
+        "The block's last key is seen by later queries than its first key.",
         **formula(QUERY_ENDS),
     ),
     "queries shifted the other way": Mistake(
-        "The list of queries is shifted the wrong way: it is that of key j + S_k − S_q. Key j is at the "
-        "place of query j − (S_k − S_q).",
+        "dK and dV miss queries that see their keys: those visited are shifted the wrong way, as if key j "
+        "were at the place of query j + (S_k − S_q).",
         "Query i is at the place of key i + S_k − S_q. At the place of which query is key j?",
         **formula(OTHER_WAY),
     ),
     "queries not shifted": Mistake(
-        "The list of queries is not shifted: it takes key j for the place of query j. That is query "
-        "j − (S_k − S_q).",
+        "dK and dV miss queries that see their keys: those visited are not shifted, as if key j were at the "
+        "place of query j.",
         "Query i is at the place of key i + S_k − S_q. At the place of which query is key j?",
         **formula(NO_SHIFT),
     ),
     "queries begin with the last key": Mistake(
         "dK and dV lack the first queries that see their keys, as if the list of queries began with the one "
         "that sees the block's last key.",
-        "Which key of the block is seen first?",
+        "The block's first key is seen by earlier queries than its last key.",
         **formula(QUERY_STARTS),
     ),
 }

@@ -104,104 +104,105 @@ MISTAKES = {
     "the cap's derivative is forgotten": Mistake(
         "dQ and dK are those of a score that is not capped: dS was not multiplied by the derivative of the "
         "cap.",
-        "s = f(x), and dQ and dK belong to x. By what does the chain rule multiply dS?",
+        "What is the derivative of cap · tanh(x / cap) by x?",
         **formula("no derivative"),
     ),
     "the derivative at the wrong place": Mistake(
         "The derivative of the cap was taken with a tanh too many, as if at the capped score: 1 − tanh²(s / "
         "cap), where s / cap is tanh(x / cap) already.",
-        "Which of x and s do you have in hand, and has it been through the tanh?",
+        "In terms of the capped score s, 1 − tanh²(x / cap) is 1 − (s / cap)².",
         **formula("derivative at s"),
     ),
     "the derivative has s where it needs s / cap": Mistake(
         "dS was multiplied by 1 − s² instead of 1 − (s / cap)².",
-        "How large may s be, and how large may tanh be?",
+        "tanh(x / cap) is between −1 and 1, and s is cap times as large.",
         **formula("derivative without the division", also=(("derivative without the division", FROM_S),)),
     ),
     "the derivative is not squared": Mistake(
-        "dS was multiplied by 1 − tanh(x / cap) instead of 1 − tanh²(x / cap).",
-        "tanh is steepest at 0 and flat on both sides. Is your factor?",
+        "dS was multiplied by a factor whose tanh is not squared: the derivative of the cap is 1 − tanh²(x "
+        "/ cap).",
+        "What is the derivative of tanh(y) by y?",
         **formula(
             "not squared",
             also=("magnitude not squared", ("not squared", FROM_S), ("magnitude not squared", FROM_S)),
         ),
     ),
     "the derivative is divided by cap": Mistake(
-        "dQ and dK are too small by the factor cap: the derivative of tanh(x / cap) has a 1 / cap, and the "
-        "cap in front of it cancels that.",
+        "dQ and dK are divided by cap once too often: the derivative of tanh(x / cap) has a 1 / cap, and "
+        "the cap in front of it cancels that.",
         "What is the derivative of cap · tanh(x / cap) at x = 0?",
         **formula("divided once more", also=(("divided once more", FROM_S),)),
     ),
     "the derivative is multiplied by cap": Mistake(
-        "dQ and dK are too large by the factor cap: the cap in front of the tanh cancels the 1 / cap that "
-        "the chain rule brings.",
+        "dQ and dK are multiplied by cap once too often: the cap in front of the tanh cancels the 1 / cap "
+        "that the chain rule brings.",
         "What is the derivative of cap · tanh(x / cap) at x = 0?",
         **formula("multiplied once more", also=(("multiplied once more", FROM_S),)),
     ),
     "the derivative has x where it needs s": Mistake(
         "dS was multiplied by 1 − (x / cap)², with the score before the cap. 1 − tanh² is 1 − (s / cap)², "
         "with the capped score.",
-        "How large may x / cap be, and how large may tanh be?",
+        "x / cap may be larger than 1, but tanh(x / cap) may not.",
         **formula("derivative of x"),
     ),
     "the derivative is divided by cap once": Mistake(
         "dS was multiplied by 1 − s² / cap instead of 1 − (s / cap)²: the square is of the whole quotient.",
-        "How many times does cap occur in (s / cap)²?",
+        "(s / cap)² is s² / cap².",
         **formula("derivative divided once", also=(("derivative divided once", FROM_S),)),
     ),
     "tanh² added to 1": Mistake(
         "dS was multiplied by 1 + tanh²(x / cap), which is never less than 1.",
-        "The capped score rises less steeply than x. Is your factor at most 1?",
+        "The capped score rises less steeply than x: its derivative is at most 1.",
         **formula("added", also=(("added", FROM_S),)),
     ),
     "tanh instead of its derivative": Mistake(
         "dS was multiplied by tanh(x / cap), not by its derivative, 1 − tanh²(x / cap).",
-        "Which factor has a score of 0?",
+        "At x = 0 the capped score rises as steeply as x: the derivative is 1 there.",
         **formula("tanh for its derivative", also=(("tanh for its derivative", FROM_S),)),
     ),
     "tanh² instead of 1 − tanh²": Mistake(
         "dS was multiplied by tanh²(x / cap), which is 0 where the cap changes nothing.",
-        "Which factor has a score of 0?",
+        "At x = 0 the capped score rises as steeply as x: the derivative is 1 there.",
         **formula("squared score", also=(("squared score", FROM_S),)),
     ),
     "cap applied after the mask": Mistake(
         "Hidden keys have weight: a score of −∞ that is capped becomes −cap, which is an ordinary score.",
-        "What is cap · tanh(−∞)? Which of the two has the last word, the cap or the mask?",
+        "A score is capped first, and hidden after that.",
         **formula(AFTER_THE_MASK, also=((AFTER_THE_MASK, "all keys visited"),)),
     ),
     "P rebuilt from uncapped scores": Mistake(
         "The backward pass rebuilds P from scores that are not capped, and LSE is that of the capped ones.",
-        "P = exp(S − LSE) holds for the S of the forward pass. Does the backward pass have the same?",
+        "P = exp(S − LSE) holds for the capped S of the forward pass.",
         **formula("uncapped again", also=(("uncapped again", "no derivative"),)),
     ),
     "no cap": Mistake(
         "The scores are not capped at all.",
-        "Does the kernel call your hook?",
+        "S is cap · tanh(x / cap), where x = alpha q · k.",
         **formula("no cap", "no derivative", also=("no cap", ("no cap", FROM_S))),
     ),
     "alpha after the cap": Mistake(
         "q · k was capped, and then multiplied by alpha: the scores then end at alpha · cap.",
-        "The cap is the bound of the scores that the softmax gets. Where does alpha belong?",
+        "S is cap · tanh(x / cap), where x = alpha q · k.",
         **formula("alpha after the cap", also=(("alpha after the cap", FROM_S),)),
     ),
     "cap is missing in front": Mistake(
         "The scores are tanh(x / cap), between −1 and 1: the factor cap in front is missing.",
-        "For small x the capped score must be nearly x. Is yours?",
+        "For small x the capped score is nearly x.",
         **formula("not multiplied", also=(("not multiplied", FROM_S),)),
     ),
     "x is not divided by cap": Mistake(
         "The scores are cap · tanh(x): x was not divided by cap.",
-        "For small x the capped score must be nearly x. Is yours?",
+        "For small x the capped score is nearly x.",
         **formula("not divided", also=(("not divided", FROM_S),)),
     ),
     "half the argument of tanh": Mistake(
         "The scores are cap · tanh(x / (2 cap)): the argument of tanh is half of what it should be.",
-        "For small x the capped score must be nearly x. Is yours? In terms of σ, tanh(y) = 2 σ(2y) − 1.",
+        "For small x the capped score is nearly x.",
         **formula("half the argument", also=(("half the argument", FROM_S),)),
     ),
     "twice the argument of tanh": Mistake(
         "The scores are cap · tanh(2 x / cap): the argument of tanh is twice what it should be.",
-        "For small x the capped score must be nearly x. Is yours?",
+        "For small x the capped score is nearly x.",
         **formula("twice the argument", also=(("twice the argument", FROM_S),)),
     ),
     "a hard cap": Mistake(

@@ -60,19 +60,18 @@ def _listing(*lines: str) -> Variant:
 MISTAKES = {
     "sequences leak into each other": Mistake(
         "Queries see the keys of the next sequence: those that share a sequence's last tile of keys.",
-        "The last tile of a sequence reaches beyond it. Which keys does a mask hide there, and which length "
-        "does it compare with?",
+        "A key belongs to a sequence only if its place in it is below the sequence's S_k.",
         **formula(KEYS_LEAK, also=((KEYS_LEAK, QUERIES_LEAK),)),
     ),
     "queries leak into dK and dV": Mistake(
         "dK and dV get shares of the next sequence's queries: those that share a sequence's last tile of "
         "queries.",
-        "Which queries of a tile are hidden in the pass of dK and dV, and which length decides it?",
+        "A query belongs to a sequence only if its place in it is below the sequence's S_q.",
         **formula(QUERIES_LEAK),
     ),
     "one long sequence": Mistake(
         "Everything is one sequence: queries see the keys of all others.",
-        "Where do the borders come into the addresses and into the loop's end?",
+        "A sequence's keys go from one border to the next.",
         **formula("no borders", also=(("no borders", "from the end"),)),
     ),
     "the length of the queries": Mistake(
@@ -82,27 +81,25 @@ MISTAKES = {
     ),
     "the borders of the queries": Mistake(
         "Keys are cut at the borders of the queries. They have borders of their own.",
-        "Which of the two tensors of borders says where a sequence's keys begin, and where they end?",
+        "Which of the two tensors of borders says where a sequence's keys lie?",
         **formula("borders of the queries"),
     ),
     "a block across a border": Mistake(
         "A block of queries, or of keys, holds rows of two sequences, and all of them are taken for rows of "
         "the first one.",
-        "Blocks are counted from each sequence's first row. How many does a sequence of 40 have, if blocks "
-        "have 32?",
+        "Each sequence's first row begins a block.",
         **formula(STRADDLE),
     ),
     "the diagonal of the whole batch": Mistake(
         "The causal mask compares places in the packed tensors. Where a sequence has more keys than "
         "queries, or fewer, all later sequences' diagonals are displaced.",
-        "Query i of a sequence sees its keys up to i + S_k − S_q: from where are i and j counted, and whose "
-        "are S_k and S_q?",
+        "In i + S_k − S_q, the last key that query i sees, all numbers are those of one sequence.",
         **formula("packed diagonal", also=(("packed diagonal", "from the end"),)),
     ),
     "aligned top-left": Mistake(
         "The causal mask begins in each sequence's top-left corner: query i sees the keys up to i, not up "
         "to i + S_k − S_q.",
-        "Whose are S_q and S_k in the mask?",
+        "The last query of a sequence sees its last key.",
         **formula("top-left"),
     ),
     "blocks numbered over all sequences": Mistake(
@@ -124,8 +121,9 @@ MISTAKES = {
         ),
     ),
     "only whole blocks are listed": Mistake(
-        "A sequence's number of blocks is rounded down: what remains after its last whole block is in none.",
-        "How many blocks of 32 does a sequence of 40 rows have, and one of 5?",
+        "A sequence's number of blocks is rounded down: what remains after its last whole block is in no "
+        "block.",
+        "How many blocks of 32 does a sequence of 5 rows need?",
         launcher=_listing(
             "blocks = [(block, b) for b, length in enumerate(lengths) for block in range(length // BLOCK)]"
         ),
@@ -133,7 +131,7 @@ MISTAKES = {
     "LSE and delta of the first rows": Mistake(
         "The backward pass reads LSE and delta at a query's place within its sequence, so that all "
         "sequences get those of the first rows.",
-        "Which pointers move to the sequence's first query?",
+        "LSE and delta have a number for each packed row.",
         **formula("LSE and delta at the place"),
     ),
 }

@@ -242,8 +242,8 @@ REFINEMENTS = (
     ),
     Stage(
         "unused strides",
-        "Where nothing is known, or only where to look: views alone fail, and a kernel has parameters that "
-        "none of its lines uses.",
+        "Where nothing is known, or only where to look or what is not read: views alone fail, and a kernel "
+        "has parameters that none of its lines uses.",
         stages.unused_strides,
         Role.REFINEMENT,
         reruns=False,

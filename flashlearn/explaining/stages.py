@@ -23,6 +23,7 @@ from flashlearn.explaining.findings.edits import AndOneEdit, OneEdit
 from flashlearn.explaining.findings.first_divergence import DepartureAndPlace, FirstDivergence, WithItsLine
 from flashlearn.explaining.findings.launcher import BY_FAULT, ChangedInput, ReturnedInput, StaleAnswer
 from flashlearn.explaining.findings.nan_origin import NanOrigin
+from flashlearn.explaining.findings.never_read import NeverRead
 from flashlearn.explaining.findings.outputs import Outputs
 from flashlearn.explaining.findings.rule import SILENT, Clue, Rule
 from flashlearn.explaining.findings.shape import Shape
@@ -270,8 +271,14 @@ def _misplaced(finding: Finding | None) -> Sequence[str]:
 
 
 def unused_strides(search: Search) -> Finding | None:
-    """Parameters that no line uses, in place of what only says where to look."""
-    if search.finding is not None and not _is_vague(search.finding):
+    """Parameters that no line uses, in place of what only says where to look, or what was never read."""
+    finding = search.finding
+    parts = (finding.parts or (finding,)) if finding is not None else ()
+    if (
+        finding is not None
+        and not _is_vague(finding)
+        and not all(isinstance(p.kind, NeverRead) for p in parts)
+    ):
         return None
     return find_unused_strides(search.outcomes, search.answer)
 

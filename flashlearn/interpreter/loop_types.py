@@ -248,8 +248,11 @@ def _changed(
         return f"{seen} Let it begin in fp32, in line {first}: line {last} computes in fp32.", first
     if one.scalar.is_ptr() and not other.scalar.is_ptr():
         return f"{seen} It holds addresses at first: add to them what moves them, in line {last}.", last
+    if one.is_block() and not other.is_block():
+        return f"{seen} Line {last} puts a single number in the place of its lanes.", last
+    sums = ", fp32 for a sum," if one.scalar.is_floating() or other.scalar.is_floating() else ""
     advice = (
-        "Decide on one, fp32 for a sum, for the value before the loop (`tl.full`, `tl.zeros`), and convert "
+        f"Decide on one{sums} for the value before the loop (`tl.full`, `tl.zeros`), and convert "
         "what is assigned inside to it with `.to(...)`."
     )
     return f"{seen} {advice}", last

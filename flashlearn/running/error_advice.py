@@ -98,8 +98,8 @@ ADVICE = (
     ),
     (
         r"Expected target size|Expected input batch_size",
-        "F.cross_entropy needs the classes in dimension 1: logits [N, classes] and targets [N]{here}. "
-        "Flatten the leading dimensions, logits.flatten(0, 1) and targets.flatten().",
+        "F.cross_entropy takes logits [N, classes, length] and targets [N, length], or logits [N, classes] "
+        "and targets [N]{here}: is a length another one, or are the classes in another dimension?",
     ),
     (
         r"IndexError: .*(out of bounds|out of range)",

@@ -76,7 +76,7 @@ def test_rows_that_do_not_sum_to_1_are_explained_by_what_the_kernel_was_given():
     ((name, forward),) = told(w)
     ((_, backward),) = told(dataclasses.replace(w, recomputed=True))
     assert name == "rows do not sum to 1"
-    assert "that it is divided by do not belong together" in forward and "LSE" not in forward
+    assert forward.endswith("so the weights of a row do not sum to 1.") and "LSE" not in forward
     assert "as if LSE were another number" in backward and "divided by" not in backward
 
 

@@ -49,6 +49,15 @@ def pointers_replaced_by_offsets(x_ptr, y_ptr, n, N: tl.constexpr):
 
 
 @table
+def lanes_replaced_by_a_number(x_ptr, y_ptr, n, N: tl.constexpr):
+    i = tl.arange(0, N)
+    for _ in range(0, n, N):
+        x = tl.load(x_ptr + i)
+        tl.store(y_ptr + i, x)
+        i = n
+
+
+@table
 def half_accumulator_that_widens(x_ptr, y_ptr, n, N: tl.constexpr):
     i = tl.arange(0, N)
     acc = tl.zeros((N,), tl.float16)

@@ -110,6 +110,11 @@ def test_pointers_that_become_offsets_are_told_to_add_them():
     assert "It holds addresses at first: add to them what moves them" in said.sentence
 
 
+def test_lanes_that_become_a_number_are_told_to_be_replaced():
+    said = refusal("lanes_replaced_by_a_number")
+    assert "puts a single number in the place of its lanes" in said.sentence
+
+
 def test_a_sum_that_begins_in_half_precision_is_refused_at_its_beginning():
     said = refusal("half_accumulator_of_fp32_sums")
     assert "enters the loop in line" in said.sentence and "Let it begin in fp32, in line" in said.sentence

@@ -28,11 +28,11 @@ class RowsOfPFactor(FindingKind):
             return Wording(
                 f"{sentence}: as if LSE were another number, or some queries were visited more often than "
                 "others.",
-                "Is LSE in the same units as S, and read for the same row? And is each query visited once?",
+                "Which LSE is subtracted in these rows, and how often is each query visited?",
             )
         return Wording(
-            f"{sentence}: the sum of V and the number that it is divided by do not belong together.",
-            "Do both count the same keys, and are both rescaled alike?",
+            f"{sentence}.",
+            "By which number is each row of O divided, and is it the sum of the row's weights?",
         )
 
 

@@ -157,7 +157,7 @@ def common(formula: FaultyFormula, keys: bool) -> dict[str, Mistake]:
         ),
         "delta of other rows": Mistake(
             "delta is that of the first block of queries, wherever it is used.",
-            "Do the indices of delta move with the tile's queries?",
+            "The indices of delta move with the tile's queries.",
             **formula("delta of the first rows"),
         ),
         "delta of the first head": Mistake(

@@ -57,11 +57,24 @@ def in_words(number: float) -> str:
     return f"{float(short):.0f}" if 100 <= number < 1e6 else short
 
 
+def _infinite_sentence(bad: OutputCheck) -> str:
+    """Other numbers in place of infinities, and how many elements besides are wrong."""
+    finite = torch.isfinite(bad.expected)
+    apart = (bad.got.double() - bad.expected.double()).abs()[finite]
+    wrong, others = int((apart > bad.allowed).sum()), apart.numel()
+    where = f"{bad.name} is wrong where the right answer is infinite"
+    if not wrong:
+        return f"{where}."
+    some = f"{wrong} of its {others} other elements {'is' if wrong == 1 else 'are'}"
+    every = "its other element is" if others == 1 else "all of its other elements are"
+    return f"{where}; {every if wrong == others else some} wrong, too."
+
+
 def _not_finite_sentence(bad: OutputCheck) -> str:
     """How the two differ: a NaN in place of a number, or a number in place of an infinity."""
     not_finite = ~torch.isfinite(bad.got.double()) & torch.isfinite(bad.expected.double())
     if not bool(not_finite.any()):
-        return f"{bad.name} is wrong where the right answer is infinite; other elements may be wrong, too."
+        return _infinite_sentence(bad)
     unwritten = torch.zeros_like(not_finite)
     if bad.writers is not None:
         unwritten = not_finite & (bad.writers.reshape(not_finite.shape) < 0)

@@ -8,8 +8,7 @@ from flashlearn.explaining.edits.avoidance import avoids
 from flashlearn.explaining.edits.disabled_bounds import (
     ALWAYS_MORE_WORK,
     disables_a_bound,
-    swallows_a_loop,
-    wastes_work,
+    makes_up_for_all,
 )
 from flashlearn.explaining.edits.edit import Edit
 from flashlearn.explaining.edits.naturalness import Naturalness, bound_lines, naturalness
@@ -59,9 +58,7 @@ def most_natural(
         if len(trial.wrong) == 1 and trial.by_chance(other):
             continue
         text = other.applied(sections[i].text)
-        if trial.repaired(i, text) != trial.bad or wastes_work(trial, other):
-            continue
-        if swallows_a_loop(trial, i, sections[i].text, other):
+        if trial.repaired(i, text) != trial.bad or makes_up_for_all(trial, i, sections[i].text, other):
             continue
         if trial.generalises(i, text, trial.bad):
             its_level = _level(trial, sections, (i, other), hints)

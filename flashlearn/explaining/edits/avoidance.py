@@ -53,6 +53,25 @@ def avoids(text: str, edit: Edit) -> bool:
     return any(start <= edit.start < end for start, end in _thresholds(text))
 
 
+def makes_all_flags_alike(text: str, edit: Edit) -> bool:
+    """Whether an edit gives every call of a function the same flag: of a loop in two parts, both are masked.
+
+    Then the bound between the parts has no effect, whatever is wrong with it.
+    """
+    if edit.old not in FLAGS or edit.new != "True":
+        return False
+    source = SourceText(edit.applied(text))
+    flags: dict[str, list[tuple[bool, ...]]] = {}
+    changed = ""
+    for call in ast.walk(source.tree):
+        if isinstance(call, ast.Call) and not _of_library(call):
+            given = (*call.args, *(k.value for k in call.keywords))
+            name, (start, end) = ast.unparse(call.func), source.span(call)
+            flags.setdefault(name, []).append(tuple(v.value for v in given if _is_flag(v)))
+            changed = name if start <= edit.start < end else changed
+    return len(flags.get(changed, ())) > 1 and len({*flags[changed]}) == 1
+
+
 def stays_inside_alone(edit: Edit) -> bool:
     """Whether an edit may keep an access inside only because it goes elsewhere, or nowhere.
 

@@ -12,7 +12,7 @@ import ast
 import re
 from collections.abc import Iterator
 
-from flashlearn.explaining.edits.avoidance import chooses_a_tile
+from flashlearn.explaining.edits.avoidance import chooses_a_tile, makes_all_flags_alike
 from flashlearn.explaining.edits.edit import Edit, SourceText, lines_of, name_of, names_in
 from flashlearn.explaining.edits.naturalness import DEPTH, RANGES, bound_lines
 from flashlearn.explaining.edits.operators import BRACKETS
@@ -35,6 +35,15 @@ MOST_CASES = 8
 def wastes_work(trial: Trial, edit: Edit) -> bool:
     """Whether a case that passed before took clearly more accesses with the edit that was just tried."""
     return trial.wasteful and edit.kind.name not in ALWAYS_MORE_WORK
+
+
+def makes_up_for_all(trial: Trial, section: int, text: str, edit: Edit) -> bool:
+    """Whether an edit of `text` that repairs does so by another tile, more work, or a mask for every tile."""
+    return (
+        wastes_work(trial, edit)
+        or makes_all_flags_alike(text, edit)
+        or swallows_a_loop(trial, section, text, edit)
+    )
 
 
 def swallows_a_loop(trial: Trial, section: int, text: str, edit: Edit) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from flashlearn.exercise import Exercise, Kind
-from flashlearn.explaining.edits.disabled_bounds import swallows_a_loop, wastes_work
+from flashlearn.explaining.edits.disabled_bounds import makes_up_for_all
 from flashlearn.explaining.edits.elsewhere import may_be_elsewhere
 from flashlearn.explaining.edits.naturalness import Naturalness, naturalness
 from flashlearn.explaining.edits.output_slice import suspect_lines
@@ -42,9 +42,9 @@ def find_line(exercise: Exercise, answer: Answer, outcomes: Sequence[Outcome]) -
         if naturalness(sections[i].text, edit) is not Naturalness.NATURAL:
             continue
         text = edit.applied(sections[i].text)
-        if trial.repaired(i, text) != trial.bad or wastes_work(trial, edit) or trial.superfluous:
+        if trial.repaired(i, text) != trial.bad or trial.superfluous:
             continue
-        if swallows_a_loop(trial, i, sections[i].text, edit):
+        if makes_up_for_all(trial, i, sections[i].text, edit):
             continue
         if trial.generalises(i, text, trial.bad):
             return edit_finding(trial.wrong, sections[i], edit).place

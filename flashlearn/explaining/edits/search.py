@@ -14,7 +14,7 @@ from flashlearn.explaining.edits.accesses import infinite_load
 from flashlearn.explaining.edits.address_slice import address_slice, condition_lines, operand_lines
 from flashlearn.explaining.edits.alternatives import most_natural
 from flashlearn.explaining.edits.compensation import compensates
-from flashlearn.explaining.edits.disabled_bounds import swallows_a_loop, wastes_work
+from flashlearn.explaining.edits.disabled_bounds import makes_up_for_all
 from flashlearn.explaining.edits.each_output import ALTERNATIVES, Repairs, together
 from flashlearn.explaining.edits.edit import Edit
 from flashlearn.explaining.edits.elsewhere import may_be_elsewhere
@@ -129,7 +129,7 @@ def find_edit(
         good = frozenset(trial.repaired(i, text))
         if good != everything:
             good &= seen  # another output may be right as soon as nothing stops
-        if good and (wastes_work(trial, edit) or swallows_a_loop(trial, i, sections[i].text, edit)):
+        if good and makes_up_for_all(trial, i, sections[i].text, edit):
             continue
         if (
             good

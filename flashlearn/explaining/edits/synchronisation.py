@@ -29,7 +29,7 @@ PARITY = edit_kind(
 )
 PHASE_BYTES = edit_kind(
     "bytes of a phase",
-    question="Which copies complete this phase, and how many bytes does each of them bring?",
+    question="How many bytes do all copies to this barrier bring in one phase?",
 )
 RING_NUMBER = edit_kind(
     "number in a ring",

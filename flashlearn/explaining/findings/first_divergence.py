@@ -83,7 +83,8 @@ class FirstDivergence(FindingKind):
             if self.before is not None
             else ""
         )
-        sentence = f"{start}{where} is {self._what()} (case {self.case})."
+        is_ = "still has" if self.instead is not None and self.instead.kind == "unmasked" else "is"
+        sentence = f"{start}{where} {is_} {self._what()} (case {self.case})."
         return Wording(sentence[0].upper() + sentence[1:], self._step())
 
     def _step(self) -> str:
@@ -100,11 +101,8 @@ class FirstDivergence(FindingKind):
             return "Which line applies this factor, or leaves it out: this one, or one before it?"
         if kind == "power":
             return "e^x is 2^(x log2 e): do the function and the unit of its exponent fit each other here?"
-        unmasked = [name for name, what in self.besides if what.endswith("without the mask")]
-        if unmasked:
-            return (
-                f"By which path does `{unmasked[0]}` come here without the mask, and which tiles may take it?"
-            )
+        if kind == "unmasked" or any(what.endswith("without the mask") for _, what in self.besides):
+            return "Which pairs of query and key must be hidden in this tile?"
         stale = [name for name, what in self.besides if what.startswith("still that of")]
         if stale:
             return f"At which step must `{stale[0]}` begin anew?"
@@ -141,15 +139,14 @@ class FirstDivergence(FindingKind):
         for name, what in self.besides:
             alike.setdefault(what, []).append(name)
         each = [
-            f"{listed(tuple(names), own)} {'is' if len(names) == 1 else 'are'} {what}"
-            for what, names in alike.items()
+            f"{listed(tuple(names), own)} {_verb(what, len(names))} {what}" for what, names in alike.items()
         ]
         others = f"; here {listed_words(each)}" if each else ""
         kind = self.instead.kind if self.instead is not None else ""
         if kind == "unmasked":
             query, key = self.instead.pair
             return (
-                f"{self.quantity} without the mask: it still has values for hidden keys, first for query "
+                f"values for hidden keys, those of {self.quantity} without the mask, first for query "
                 f"{query} and key {key}"
             )
         if kind == "multiple":
@@ -248,6 +245,13 @@ class TwoDivergences(FindingKind):
             f"There are two mistakes. (1) {first.sentence} (2) {second.sentence}",
             labelled(("1", first.next_step), ("2", second.next_step)),
         )
+
+
+def _verb(what: str, count: int) -> str:
+    """Between names and what is said of them: a value without the mask may have met a wrong one."""
+    if what.endswith("without the mask"):
+        return f"{'has' if count == 1 else 'have'} the numbers of"
+    return "is" if count == 1 else "are"
 
 
 def listed(names: tuple[str, ...], made: str = "") -> str:

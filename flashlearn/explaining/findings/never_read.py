@@ -217,7 +217,7 @@ class ReadUpToAnotherLength(FindingKind):
 class OnlyFirstTileRead(FindingKind):
     """A pointer of `tensor` that does not advance; `alone` if those of other inputs do.
 
-    `tile` elements of up to `longest` are read.
+    `tile` elements of up to `longest` are read along dimension `axis` of `axes`.
     """
 
     name = "only first tile read"
@@ -233,19 +233,27 @@ class OnlyFirstTileRead(FindingKind):
     example: Example | None = None
     alone: bool = False
     called: tuple[str, ...] = ()
+    axis: int = 0
+    axes: int = 1
 
     def wording(self) -> Wording:
-        """How much is read, and what moves the pointer."""
+        """How much is read, along which dimension, and what moves the pointer."""
+        along = f" along its {_ordinal(self.axis, self.axes)} dimension" if self.axes > 1 else ""
         sentence = (
-            f"Only the first tile of {self.tensor} is ever read: {self.tile} along a dimension of up to "
-            f"{self.longest}."
+            f"Only the first tile of {self.tensor} is ever read, {self.tile} of up to {self.longest}{along}."
         )
         others = "The other inputs are read to the end." if self.alone else ""
+        covered = "this dimension" if self.axes > 1 else self.tensor
         step = (
-            f"Along which dimension does {self.tensor} not end with its first tile? Either one tile covers "
-            "it, or several do: those of other programs, or of the steps of a loop."
+            f"Either one tile covers {covered}, or several do: those of other programs, or of the steps of a "
+            "loop."
         )
         return Wording(joined(sentence, _shown(self.example), others), step)
+
+
+def _ordinal(axis: int, axes: int) -> str:
+    """Which of the dimensions it is, in words."""
+    return "last" if axis == axes - 1 else ("first", "second", "third", "fourth", "fifth")[axis]
 
 
 def _lines(name: str, unread: torch.Tensor) -> Unread:
@@ -297,12 +305,14 @@ def _end(
         return ReadUpToAnotherLength(output, name, other, example, called)
     tile = max(p.first for p in parts)
     stays = all(p.first in (0, tile) for p in parts) and tile and not tile & (tile - 1)
+    stays = stays and len({p.axis for p in parts}) == 1
     if stays and any(p.length - p.first > tile for p in parts):
         longest = max(p.length for p in parts)
         alone = len(all_names) == 1 and len(_siblings(clues[0], name)) > 0
         own = (f"{_symbol(name)}'s pointer is not advanced",) if alone else ()
         called = (*(n for n in (*own, *FIRST_TILE) if n in declared), "only the first tile")[:1]
-        return OnlyFirstTileRead(output, name, tile, longest, example, alone, called)
+        place = parts[0].axis, clues[0].inputs[name].ndim
+        return OnlyFirstTileRead(output, name, tile, longest, example, alone, called, *place)
     return EndNeverRead(output, name, example)
 
 

@@ -172,6 +172,6 @@ class PTransposed(FindingKind):
 
 DIAGONAL = "Which line should hide these pairs: does it run for these tiles, and is its result used?"
 OTHERS_MASKED = (
-    "Other tiles on the diagonal are masked. Is the mask applied in these as well, and does it compare each "
-    "key's number in the row, not that in the tile?"
+    "Other tiles on the diagonal are masked. In these, too, key j must be hidden from query i where "
+    "j > i + S_k − S_q."
 )

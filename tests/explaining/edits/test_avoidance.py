@@ -5,7 +5,12 @@ from __future__ import annotations
 import pytest
 
 from flashlearn.explaining.edits import edits_of
-from flashlearn.explaining.edits.avoidance import avoids, chooses_a_tile, stays_inside_alone
+from flashlearn.explaining.edits.avoidance import (
+    avoids,
+    chooses_a_tile,
+    makes_all_flags_alike,
+    stays_inside_alone,
+)
 from flashlearn.explaining.edits.naturalness import Naturalness, naturalness
 
 TEXT = """@triton.jit
@@ -85,3 +90,14 @@ def test_another_choice_among_sizes_of_a_tile_is_told_from_a_tile_that_must_cove
     assert chooses_a_tile(TILES, edit(TILES, line, old, new))
     assert not chooses_a_tile(TILES, edit(TILES, 4, "1", "0"))
     assert not chooses_a_tile(TILES, edit(TILES, 6, "n <= 3", "n < 3"))
+
+
+def test_a_mask_in_both_parts_of_a_loop_makes_up_for_any_bound_between_them():
+    parts = """@triton.jit
+def f(x, whole, end):
+    x = walk(x, 0, whole, False)
+    return walk(x, whole, end, {})
+"""
+    both, none = parts.format("True"), parts.format("False")
+    assert makes_all_flags_alike(both, edit(both, 3, "False", "True"))
+    assert not makes_all_flags_alike(none, edit(none, 4, "False", "True"))

@@ -54,8 +54,8 @@ def column_maximum(x: Tensor, faults: Faults = NONE, tile: Tile = (32, 32)) -> T
 
 MISTAKES = {
     "zeros beyond the last row": Mistake(
-        "The last block reaches beyond the tensor. Its rows there count as 0: in a column of "
-        "negative numbers alone, that is the largest.",
+        "The last block reaches beyond the tensor, and its rows there count as 0, which is the largest "
+        "number where a column holds only negative ones.",
         "Which number in the rows from S on can never be the maximum?",
         **with_faults(column_maximum, "zeros beyond"),
     ),

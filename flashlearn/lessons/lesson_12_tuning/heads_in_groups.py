@@ -78,8 +78,8 @@ MISTAKES = {
         wrong=_head_by_head,
     ),
     "heads dealt round": Mistake(
-        "Here a group holds every (heads / group)-th head. A group's heads must be neighbours: the first "
-        "group has the heads 0 to group − 1.",
+        "In your answer a group holds every (heads / group)-th head. A group's heads must be neighbours: "
+        "the first group has the heads 0 to group − 1.",
         "Which head is the first one of the group with number n?",
         wrong=_dealt_round,
     ),

@@ -75,19 +75,19 @@ MISTAKES = {
         **_wrong("one more"),
     ),
     "the end is not limited": Mistake(
-        "The keys come out as ending at first + block_q, even where that is beyond S. There are only S keys.",
+        "In your answer the keys end at first + block_q, even where that is beyond S.",
         "The keys end at S at the latest.",
         **_wrong("end not limited"),
     ),
     "the keys that are seen": Mistake(
-        "The second number counts the keys from `whole` to `end`. Asked are those from `end` on that the "
-        "last tile still holds.",
+        "The second number counts the keys from `whole` to `end`. It should count those from `end` on that "
+        "the last tile still holds.",
         "How many keys do all tiles of the second loop hold together?",
         **_wrong("keys that are seen"),
     ),
     "the part of the last tile that is seen": Mistake(
-        "The second number is the remainder of (end − whole) / edge: the keys of the last tile before `end`, "
-        "if it is not full. Asked are the keys that the tile holds from `end` on.",
+        "The second number is the remainder of (end − whole) / edge: the keys of the last tile before "
+        "`end`, if it is not full. It should count the keys that the tile holds from `end` on.",
         "A tile of 16 keys holds 4 that are seen: how many does it compute for nothing?",
         **_wrong("seen part of the last tile"),
     ),
@@ -98,8 +98,8 @@ MISTAKES = {
         **_wrong("whole tile"),
     ),
     "what the first query does not see": Mistake(
-        "The second number counts the keys that the block's first query does not see. Asked are those that "
-        "no query of the block sees, which its last one decides.",
+        "The second number counts the keys that the block's first query does not see. It should count those "
+        "that no query of the block sees.",
         "Which query of the block sees most keys?",
         **_wrong("first query"),
     ),
@@ -110,7 +110,7 @@ MISTAKES = {
         **_wrong("beyond S"),
     ),
     "pairs instead of keys": Mistake(
-        "The second number is multiplied by the number of queries: asked are columns of the tile.",
+        "The second number is multiplied by the number of queries. It should count columns of the tile.",
         "How many keys does the last tile hold that no query of the block sees?",
         **_wrong("pairs"),
     ),

@@ -136,7 +136,7 @@ MISTAKES = {
         **formula("no bias"),
     ),
     "the distance is squared": Mistake(
-        "The bias grows with the square of the distance; it is linear.",
+        "The bias grows with the square of the distance. It should grow with the distance itself.",
         "The slope is what one step costs, wherever it is taken.",
         **formula("squared"),
     ),

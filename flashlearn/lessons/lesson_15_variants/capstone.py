@@ -87,8 +87,8 @@ MISTAKES = {
         **formula(PLACED_ROWS, PLACED_COLUMNS),
     ),
     "distances in the packed batch": Mistake(
-        "The slope multiplies a distance in the packed tensors. Where a sequence has as many keys as "
-        "queries, and all before it have, that is the same; elsewhere it is not.",
+        "The slope multiplies a distance in the packed tensors. It is the distance within the sequence only "
+        "where this sequence, and each one before it, has as many keys as queries.",
         "In a distance, i + S_k − S_q − j, all numbers are those of one sequence.",
         **formula("slopes counted in the batch"),
     ),

@@ -81,7 +81,7 @@ MISTAKES = {
         **formula("dV not scaled"),
     ),
     "1/(1 − p) forgotten in dP": Mistake(
-        "dP has the gaps and is not divided by 1 − p, so it does not fit delta, which is.",
+        "dP has the gaps and is not divided by 1 − p, so it does not fit delta, which has this factor.",
         "W = P ∘ M / (1 − p), so dP is dO Vᵀ ∘ M / (1 − p).",
         **formula("dP not scaled"),
     ),
@@ -122,8 +122,8 @@ MISTAKES = {
         **formula("scores dropped", also=(("scores dropped", "and their gradient"),)),
     ),
     "delta dropped too": Mistake(
-        "Where a weight was dropped, dS is 0. It is −P delta there: a dropped weight still takes its share "
-        "of the softmax's sum.",
+        "Where a weight was dropped, dS comes out as 0. It should be −P delta there: a dropped weight still "
+        "takes its share of the softmax's sum.",
         "dS = P ∘ (dP − delta): which of dP and delta has gaps?",
         **formula("delta masked"),
     ),

@@ -198,11 +198,11 @@ def _lanes(bad: int, total: int, between: bool = False) -> str:
     """How many lanes are outside; lanes between a tensor's elements are called astray."""
     if total == 1:
         return ""
-    where = "hit no element" if between else "are outside"
+    where = "hit no element" if between else "lie outside its memory"
     if bad == total:
         return f"{'Both' if total == 2 else f'All {total}'} lanes {where}. "
     if bad == 1:
-        where = "hits no element" if between else "is outside"
+        where = "hits no element" if between else "lies outside its memory"
     return f"{bad} of the {total} lanes {where}. "
 
 

@@ -49,7 +49,7 @@ PER_AXIS = ("advance", "make_block_ptr")
 
 FUNCTION = edit_kind(
     "function",
-    question="What does each of the two functions return here, and which of them does the formula need?",
+    question="Which of the two functions does the formula need here?",
     changes_values=True,
     lengthens_loop=True,
 )
@@ -180,6 +180,21 @@ def loop_step_edits(text: SourceText, function: ast.FunctionDef, known: NameFami
         for block in (name for name in known.blocks if name in names_in(step)):
             if isinstance(step, ast.BinOp):
                 yield text.edit(LOOP_STEP, step, block)
+
+
+def while_start_edits(text: SourceText, function: ast.FunctionDef) -> Iterator[Edit]:
+    """A start of at least 0 for a name that a `while` tests and its body moves on."""
+    for block in (node.body for node in ast.walk(function) if hasattr(node, "body")):
+        for statement, loop in itertools.pairwise(block if isinstance(block, list) else ()):
+            if isinstance(loop, ast.While) and isinstance(statement, ast.Assign):
+                moved = {n.target.id for n in loop.body if _moves_a_name(n)} & names_in(loop.test)
+                if names_in(statement.targets[0]) & moved and isinstance(statement.value, ast.BinOp):
+                    start = statement.value
+                    yield text.edit(NEGATIVE_START, start, f"tl.maximum({text.of(start)}, 0)", 1)
+
+
+def _moves_a_name(node: ast.AST) -> bool:
+    return isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name)
 
 
 def order_edits(

@@ -183,7 +183,8 @@ class SourceText:
 
 def bracketed(node: ast.AST, written: str) -> str:
     """The text of an operand, in brackets if it needs them."""
-    return f"({written})" if isinstance(node, ast.BinOp | ast.UnaryOp | ast.IfExp) else written
+    joined = ast.BinOp | ast.UnaryOp | ast.IfExp | ast.Compare | ast.BoolOp
+    return f"({written})" if isinstance(node, joined) else written
 
 
 def is_kernel(function: ast.FunctionDef) -> bool:

@@ -20,6 +20,7 @@ from flashlearn.explaining.edits.calls import (
     order_edits,
     reading_order_edits,
     untransposed_edit,
+    while_start_edits,
 )
 from flashlearn.explaining.edits.carried_names import carried_name_edits
 from flashlearn.explaining.edits.comparisons import (
@@ -129,6 +130,7 @@ def _function_edits(text: SourceText, function: ast.FunctionDef, heads: frozense
         _add(changes, mask_edits(text, function, known), override=True)
         _add(changes, wrapped_index_edits(text, function, known))
         _add(changes, loop_step_edits(text, function, known), override=True)
+        _add(changes, while_start_edits(text, function))
         _add(changes, own_stride_edits(text, function, known), override=True)
         _add(changes, shared_offset_edits(text, function, known))
         _add(changes, index_order_edits(text, function, known))

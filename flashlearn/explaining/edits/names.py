@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from flashlearn.explaining.edits.edit import Edit, SourceText, edit_kind
+from flashlearn.explaining.edits.edit import Edit, SourceText, bracketed, edit_kind
 from flashlearn.explaining.edits.name_families import NameFamilies
 from flashlearn.explaining.edits.operators import INDEX_NOT_SCALED, TILES_TO_ELEMENTS
 
@@ -83,7 +83,9 @@ def subscript_edits(text: SourceText, node: ast.Subscript) -> Iterator[Edit]:
     """A vector broadcast as a row instead of a column, or the reverse."""
     other = OTHER_AXIS.get(text.of(node.slice))
     if other:
-        yield text.edit(BROADCAST_AXIS, node, f"{text.of(node.value)}[{other}]")
+        vector = bracketed(node.value, text.of(node.value))
+        is_mask = isinstance(node.value, ast.Compare)
+        yield text.edit(BROADCAST_AXIS, node, f"{vector}[{other}]", int(is_mask))
 
 
 def conditional_edits(text: SourceText, node: ast.IfExp) -> Iterator[Edit]:

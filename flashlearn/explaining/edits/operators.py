@@ -28,7 +28,7 @@ INDEX = re.compile(r"arange|program_id|^[A-Z]\w*$")
 OPERATOR = edit_kind("operator", question="Which operation is needed here?", by_chance=True)
 REDUNDANT_OPERAND = edit_kind(
     "redundant operand",
-    question="What does this expression stand for with this part, and what without it?",
+    question="Which terms and factors belong in this expression?",
     by_chance=True,
 )
 OPERAND_ORDER = edit_kind(

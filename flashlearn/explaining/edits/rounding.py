@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from flashlearn.explaining.edits.edit import Edit, SourceText, bracketed, edit_kind
 
-BLOCK_SIZE = re.compile(r"block|tile|^B|rows|cols|wide|tall|size", re.I)
+BLOCK_SIZE = re.compile(r"(?i:block|tile|chunk|strip|^B|rows|cols|wide|tall|size)|^[A-Z][A-Z_\d]+$")
 
 ROUND_UP = edit_kind(
     "round up",

@@ -15,7 +15,6 @@ class PermutedHeads(Rule):
 
     name = "permuted heads"
     rank = 110
-    conclusive = True
 
     output: str
     owners: tuple[int, ...]
@@ -53,5 +52,5 @@ class PermutedHeads(Rule):
                 f"{', '.join(map(str, owners))}: "
                 "some are there more than once, others are missing"
             )
-        step = "What are batch and head computed from, and which strides go with them, in loads and stores?"
+        step = "How is each head's place in memory computed from the batch and the head?"
         return Wording(f"{sentence} (case {self.case}, batch and head counted as one number).", step)

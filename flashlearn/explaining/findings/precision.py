@@ -137,7 +137,7 @@ class RoundedInside(FindingKind):
             )
         if ROUNDED.search(self.text):
             return "Which uses of this value need all its digits, and does any need it in half precision?"
-        return "What is in half precision in this line, and which of its uses need all digits?"
+        return "Which value in this line is in half precision, and which of its uses need all digits?"
 
     def wording(self) -> Wording:
         """Where it is rounded, as far as that is known, and what to keep in fp32."""

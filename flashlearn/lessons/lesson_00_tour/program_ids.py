@@ -55,8 +55,7 @@ MISTAKES = {
         status=Status.RACE,
     ),
     "tail without a program": Mistake(
-        sentence="The ragged tail was never written, as if there were n // block programs, or blocks: "
-        "that rounds down.",
+        sentence="The ragged tail was never written, as if there were only n // block blocks, rounded down.",
         next_step="Which program writes element n − 1, the last one?",
         launcher=_with("triton.cdiv(n, block)", "max(n // block, 1)"),
     ),

@@ -60,8 +60,7 @@ MISTAKES = {
     ),
     "tail without a program": Mistake(
         sentence=(
-            "The ragged tail of z was never written, as if there were n // BLOCK programs, or blocks: "
-            "that rounds down."
+            "The ragged tail of z was never written, as if there were only n // BLOCK blocks, rounded down."
         ),
         next_step="Which program writes element n − 1, the last one?",
         launcher=_with(("triton.cdiv(n, BLOCK)", "max(n // BLOCK, 1)")),

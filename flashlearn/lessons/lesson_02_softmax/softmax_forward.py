@@ -25,7 +25,7 @@ def _with(*edits: tuple[str, str]) -> Variant:
 
 MISTAKES = {
     "maximum not subtracted": Mistake(
-        "Scores far from 0 give NaN, as they do if no maximum is subtracted, or not the row's own: "
+        "Scores far from 0 give NaN, as they do without the row's own maximum subtracted: "
         "exp(89) is infinite in fp32, and ∞/∞ is NaN; exp(−200) is 0, so that a row far below zero "
         "becomes 0/0.",
         "With the row's maximum subtracted, the largest exponential is exp(0) = 1.",

@@ -158,7 +158,7 @@ MISTAKES = {
         **formula("softmax over the queries"),
     ),
     "maximum not subtracted": Mistake(
-        "Large scores give NaN, as they do if no maximum is subtracted, or not the row's own: the "
+        "Large scores give NaN, as they do without the row's own maximum subtracted: the "
         "exponential of a number beyond 88.7 is infinite in fp32, and ∞/∞ is NaN.",
         "With each row's maximum subtracted, the largest exponential is exp(0) = 1.",
         **formula("exp without maximum"),

@@ -44,7 +44,7 @@ MISTAKES = {  # a causal mask hides padded keys, and its loop ends elsewhere
         **formula("ends at the top-left diagonal"),
     ),
     "loop end with the wrong sign": Mistake(
-        "The tiles of keys end at the end of the block plus S_q − S_k, where it should be plus S_k − S_q.",
+        "The tiles of keys end S_q − S_k after the end of the block; they should end S_k − S_q.",
         "The last key that query i sees is i + S_k − S_q.",
         **formula("bound negated"),
     ),

@@ -17,9 +17,8 @@ STORE_DK = "tl.store(dk_ptr + key_tile, dk, mask"
 
 MISTAKES = {
     "alpha is missing from dK": Mistake(
-        "The patient's mistake is still there: every element of dK is 1/alpha times as large as it should "
-        "be.",
-        "dQ comes from the same dS, and dQ is right.",
+        "The patient's mistake is still there: dK lacks the factor alpha.",
+        "dK is alpha dSᵀ Q: the finished sum is multiplied by alpha.",
         launcher=sick("clinic_1"),
     ),
     "alpha applied twice to dK": wrong_cure(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Sequence
 
 from flashlearn.running.advice.error_context import (
     ErrorContext,
@@ -179,7 +178,7 @@ def incompatible_dot(context: ErrorContext) -> str:
     if "same dtype" in context.message:
         return (
             f"tl.dot needs one dtype on both sides; `{left}` is {dtype(one)} and `{right}` {dtype(other)}. "
-            f"Convert one of them, such as {_converted(context.node.args[:2], left, right)}."
+            f"Convert one of them, such as {_converted(context, left, right)}."
         )
     return ""
 
@@ -187,15 +186,37 @@ def incompatible_dot(context: ErrorContext) -> str:
 HALF = ("fp16", "bf16")
 
 
-def _converted(operands: Sequence[ast.expr], left: str, right: str) -> str:
-    """A conversion that makes both dtypes one: of the tile whose dtype is written out, if there is one."""
-    for node, other in zip(operands, (right, left), strict=True):
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "to":
-            if not isinstance(node.args[0] if node.args else None, ast.Attribute):
-                continue
-            if not ast.unparse(node.args[0]).endswith(".dtype"):
-                return f"`{written(node.func.value)}.to({other}.dtype)`"
+def _converted(context: ErrorContext, left: str, right: str) -> str:
+    """A conversion that makes both dtypes one: where the dtype is written out, or of a tile not loaded."""
+    pairs = list(zip(context.node.args[:2], (right, left), strict=True))
+    for node, other in pairs:
+        source = _assigned(context, node)
+        is_cast = isinstance(source, ast.Call) and getattr(source.func, "attr", "") == "to" and source.args
+        if is_cast and not ast.unparse(source.args[0]).endswith(f"{other}.dtype"):
+            return f"`{written(source.func.value)}.to({other}.dtype)`"
+    loaded = [_is_loaded(_assigned(context, node)) for node, _ in pairs]
+    if loaded == [False, True]:
+        return f"`{left}.to({right}.dtype)`"
     return f"`{right}.to({left}.dtype)`"
+
+
+def _assigned(context: ErrorContext, node: ast.expr) -> ast.expr:
+    """An operand, or what its name was assigned in the function, without a transposition."""
+    while isinstance(node, ast.Call) and dotted(node.func).endswith(("trans", "permute")) and node.args:
+        node = node.args[0]
+    node = node.value if isinstance(node, ast.Attribute) and node.attr == "T" else node
+    if not isinstance(node, ast.Name):
+        return node
+    found = [
+        each.value
+        for each in ast.walk(context.function)
+        if isinstance(each, ast.Assign) and getattr(each.targets[0], "id", "") == node.id
+    ]
+    return found[-1] if found else node
+
+
+def _is_loaded(value: ast.expr) -> bool:
+    return any(isinstance(n, ast.Call) and dotted(n.func).endswith("load") for n in ast.walk(value))
 
 
 def _accumulator(context: ErrorContext) -> str:

@@ -32,6 +32,21 @@ def made(text: str, kind: str) -> set[tuple[str, str]]:
     return {(edit.old, edit.new) for edit in edits_of(text.strip()) if edit.kind.name == kind}
 
 
+def test_a_start_that_a_while_loop_moves_on_may_have_to_be_at_least_0():
+    text = "@triton.jit\ndef f(x, n, s):\n    i = n - s\n    while i < n:\n        x += i\n        i += 8\n"
+    assert made(text, "negative start") == {("n - s", "tl.maximum(n - s, 0)")}
+
+
+def test_the_axis_of_a_mask_is_exchanged_with_its_brackets():
+    text = "@triton.jit\ndef f(x, rows, n):\n    return tl.where((rows < n)[None, :], x, 0.0)\n"
+    assert made(text, "broadcast axis") == {("(rows < n)[None, :]", "(rows < n)[:, None]")}
+
+
+def test_a_loop_of_chunks_is_rounded_up_like_one_of_blocks():
+    text = "@triton.jit\ndef f(x, n, CHUNK):\n    for i in range(n // CHUNK):\n        x += i\n"
+    assert [e.variant for e in edits_of(text) if e.kind.name == "round up"] == [0]
+
+
 def test_a_name_that_nothing_reads_is_likely_to_be_the_one_meant():
     text = "@triton.jit\ndef f(x, i, j):\n    near = i - j\n    far = i + j\n    return x * near - i\n"
     edits = [(0, edit) for edit in edits_of(text) if edit.old == "near"]

@@ -149,6 +149,18 @@ def test_an_address_is_no_array(old, new, words):
     assert words in said(VECTOR, (old, new))
 
 
+@pytest.mark.parametrize(
+    ("product", "conversion"),
+    [
+        ("half = a.to(tl.float16)\n        acc += tl.dot(half, b)", "`a.to(b.dtype)`"),
+        ("whole = a * 2.0\n        acc += tl.dot(whole.to(tl.float16), b)", "`whole.to(b.dtype)`"),
+        ("p = (a * 2.0).to(tl.float16) + 1.0\n        acc += tl.dot(p, b)", "`p.to(b.dtype)`"),
+    ],
+)
+def test_of_two_operands_the_one_that_was_computed_is_converted(product, conversion):
+    assert f"such as {conversion}" in said(PRODUCT, (f"acc += {DOT}", product))
+
+
 def test_arguments_in_another_order_are_asked_about_where_an_address_is_in_the_place_of_a_number():
     launched = said(VECTOR, (LAUNCH, "(a, n, y, z, x, x.stride(0)"), ("offsets < n", "offsets + 0 < n + 0"))
     assert "the launch passes a tensor" in launched and "order" in launched

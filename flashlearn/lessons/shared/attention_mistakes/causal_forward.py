@@ -62,8 +62,7 @@ def causal_forward(formula: FaultyFormula) -> dict[str, Mistake]:
             **formula("loop end without the offset"),
         ),
         "loop end with the wrong sign": Mistake(
-            "The tiles of keys end at the end of the block plus S_q − S_k, where it should be plus S_k − "
-            "S_q.",
+            "The tiles of keys end S_q − S_k after the end of the block; they should end S_k − S_q.",
             "The last key that query i sees is i + S_k − S_q.",
             **formula("end negated", also=(("end negated", "no guards"),)),
         ),
@@ -102,7 +101,7 @@ def causal_forward(formula: FaultyFormula) -> dict[str, Mistake]:
         ),
         "LSE of empty rows is 0": Mistake(
             "Queries that see no key have LSE = 0. Their sum is empty, and its logarithm is −inf.",
-            "For a query that sees no key, −inf is stored as LSE.",
+            "The LSE of a query that sees no key is −inf.",
             **formula("lse of empty rows is 0"),
         ),
         "rows that see nothing are NaN": Mistake(

@@ -23,8 +23,8 @@ def forward(formula: FaultyFormula) -> dict[str, Mistake]:
             **formula("one padded key"),
         ),
         "loop ends one tile early": Mistake(
-            "The last, incomplete tile of keys is missing, as if there were S_k // BLOCK_K tiles: that "
-            "rounds down.",
+            "The last, incomplete tile of keys is missing, as if there were only S_k // BLOCK_K tiles, "
+            "rounded down.",
             "Where does key S_k − 1, the last one, enter the sums?",
             **formula("loop one tile short"),
         ),
@@ -84,7 +84,7 @@ def common(formula: FaultyFormula) -> dict[str, Mistake]:
             **formula("nothing rescaled"),
         ),
         "the maximum is not subtracted": Mistake(
-            "Large scores give NaN, as they do if no maximum is subtracted, or not the row's own: exp(89) "
+            "Large scores give NaN, as they do without the row's own maximum subtracted: exp(89) "
             "is infinite in fp32, and ∞/∞ is NaN.",
             "What is subtracted from the scores in the exponent?",
             **formula("no maximum"),
@@ -218,13 +218,13 @@ def common(formula: FaultyFormula) -> dict[str, Mistake]:
             **formula("lse is l"),
         ),
         "LSE mixes two bases": Mistake(
-            "LSE is m + log2 l: the maximum is natural, and the logarithm of the sum has base 2.",
+            "Your LSE is m + log2 l: the maximum is natural, and the logarithm of the sum has base 2.",
             "Both terms of LSE must be natural: which logarithm of the sum do you take?",
             **formula("lse mixes bases"),
         ),
         "LSE's maximum is in base 2": Mistake(
-            "LSE is m log2 e + log l, with m the maximum of alpha q · k: a maximum of scores times log2 e, "
-            "as exp2 needs them, is added to a natural logarithm.",
+            "Your LSE is m log2 e + log l, with m the maximum of alpha q · k: a maximum of scores times "
+            "log2 e, as exp2 needs them, is added to a natural logarithm.",
             "Bring the maximum back to natural units, times ln 2, before you add log l.",
             **formula("lse mixes bases in m"),
         ),

@@ -63,6 +63,8 @@ def naturalness(text: str, edit: Edit) -> Naturalness:
         return Naturalness.ODD
     if bounds and _takes_a_shift_back(text, edit):
         return Naturalness.NATURAL
+    if kind is OTHER_NAME and _puts_it_twice(edit, text):
+        return Naturalness.UNUSUAL  # two that are equally large stand in for each other
     if kind is OTHER_NAME and _is_a_factor_twice(text, edit):
         return Naturalness.UNUSUAL  # one of the two may be too many
     if kind.name == "missing guard" and "where(" in _line(text, edit.line):
@@ -156,6 +158,13 @@ def _is_a_factor_twice(text: str, edit: Edit) -> bool:
     """True for one of the two names in `b * stride * stride`."""
     name = re.escape(edit.old)
     return bool(re.search(rf"\b{name} ?\* ?{name}\b", _line(text, edit.line)))
+
+
+def _puts_it_twice(edit: Edit, text: str) -> bool:
+    """True for `q + k + v` that becomes `q + k + k`."""
+    sides = rf"\b{re.escape(edit.new)} ?[+] ?|[+] ?{re.escape(edit.new)}\b"
+    after = edit.applied(text).splitlines()[edit.line - 1]
+    return bool(re.search(sides, _line(text, edit.line))) and len(re.findall(rf"\b{edit.new}\b", after)) > 1
 
 
 def _line(text: str, number: int) -> str:

@@ -24,14 +24,12 @@ ONLY_WHERE = (
 def missing_programs(name: str, writers: torch.Tensor, launches: Sequence[Launch]) -> tuple[str, str]:
     """A sentence about the grid and a next step; two empty ones if the counts do not say anything.
 
-    `writers` are the flat numbers of the programs that stored each element, −1 for none. Of several launches
-    the one counts whose kernel has a parameter with the output's name.
+    `writers` are the flat numbers of the programs that stored each element, −1 for none.
     """
-    if len(launches) > 1:
-        launches = [one for one in launches if {name, f"{name}_ptr"} & {*one.signature}]
-    if len(launches) != 1:
+    launch = launch_of(name, launches)
+    if launch is None:
         return "", ""
-    grid = launches[0].grid
+    grid = launch.grid
     stored = sorted({int(one) for one in writers.unique() if one >= 0})
     if not stored or stored[-1] >= grid[0] * grid[1] * grid[2]:
         return "", ""
@@ -40,15 +38,22 @@ def missing_programs(name: str, writers: torch.Tensor, launches: Sequence[Launch
         verb = "has" if idle == 1 else "have"
         count = grid[0] * grid[1] * grid[2]
         sentence = f"{idle} of the {count} programs of the grid {verb} left nothing in {name}."
-        condition = condition_of_stores(name, launches[0])
+        condition = condition_of_stores(name, launch)
         return sentence, ONLY_WHERE.format(name=name, condition=condition) if condition else IDLE
     for dim in range(writers.ndim):
         where = f"indices of dimension {dim} of {name}" if writers.ndim > 1 else f"indices of {name}"
         short = _too_short(writers.movedim(dim, 0).reshape(writers.shape[dim], -1), grid)
         if short is not None:
             axis, block = short
-            return _of_a_short_grid(grid[axis], axis, block, writers.shape[dim], where, launches[0])
+            return _of_a_short_grid(grid[axis], axis, block, writers.shape[dim], where, launch)
     return "", ""
+
+
+def launch_of(name: str, launches: Sequence[Launch]) -> Launch | None:
+    """The only launch, or of several the one whose kernel has a parameter with the output's name."""
+    if len(launches) > 1:
+        launches = [one for one in launches if {name, f"{name}_ptr"} & {*one.signature}]
+    return launches[0] if len(launches) == 1 else None
 
 
 def _of_a_short_grid(

@@ -85,7 +85,7 @@ MISTAKES = {
     ),
     "the change of unit upside down": Mistake(
         "The accumulator is multiplied by new unit / old unit from block to block, and has to be divided "
-        "by it: accumulator times unit must stay what it is.",
+        "by it: accumulator times unit must stay the same.",
         "If the unit doubles, what must happen to the accumulator?",
         **formula("unit upside down 64", also=("unit upside down 128",)),
     ),

@@ -70,19 +70,19 @@ MISTAKES = {
     ),
     "columns counted within the sequence": Mistake(
         "The column in a weight's number is counted within the sequence, and the row is not. The numbers are "
-        "right in the first sequence alone.",
+        "right only in the first sequence.",
         "Key j of a sequence has the packed column j plus the border where the sequence's keys begin.",
         **formula(PLACED_COLUMNS),
     ),
     "rows counted within the sequence": Mistake(
         "The row in a weight's number is counted within the sequence, and the column is not. The numbers are "
-        "right in the first sequence alone.",
+        "right only in the first sequence.",
         "Query i of a sequence has the packed row i plus the border where the sequence's queries begin.",
         **formula(PLACED_ROWS),
     ),
     "rows and columns counted within the sequence": Mistake(
         "The row and the column in a weight's number are counted within the sequence. The numbers are right "
-        "in the first sequence alone.",
+        "only in the first sequence.",
         "Packed rows and columns are counted from the first sequence's beginning.",
         **formula(PLACED_ROWS, PLACED_COLUMNS),
     ),

@@ -38,7 +38,7 @@ MISTAKES = {
         **formula("batches alike"),
     ),
     "rows are S_q apart": Mistake(
-        "A row's numbers begin i · S_q after the head's first one. A row has S_k weights.",
+        "The numbers of row i begin i · S_q after the head's first one here. A row has S_k weights.",
         NUMBER,
         **formula("rows S_q apart"),
     ),

@@ -97,3 +97,9 @@ def test_a_value_that_is_right_is_no_place_for_a_factor_that_lacks_where_it_is_u
 def test_a_line_that_returns_names_is_not_where_a_factor_is_wrong():
     assert levels(6, "dv / alpha") | levels(6, "(v)") == {Naturalness.UNUSUAL}
     assert levels(4, "v") == {Naturalness.NATURAL}
+
+
+def test_a_second_mention_of_a_summand_may_stand_in_for_one_of_equal_size():
+    text = "def f(n, block, row):\n    k = n * block * row\n    v = block * row\n    return row + k + v\n"
+    (twice,) = [e for e in edits_of(text) if e.line == 4 and (e.old, e.new) == ("v", "k")]
+    assert naturalness(text, twice) is Naturalness.UNUSUAL

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import torch
 
 from flashlearn.explaining.findings.missing_programs import GRID, GRID_OR_SHARE, IDLE, missing_programs
+from flashlearn.explaining.findings.some_programs import _which
 from flashlearn.explaining.findings.stores_under_conditions import condition_of_stores
 from flashlearn.observation import Launch
 
@@ -86,3 +87,10 @@ def test_a_condition_of_all_stores_is_asked_about():
     writers[16:] = 1
     one = Launch(kernel_of(*guarded), "kernel", (2, 1, 1), {"y_ptr": "*fp32"}, {"BLOCK": 16}, {})
     assert "only where `end > 0`" in missing_programs("y", writers, [one])[1]
+
+
+def test_wrong_programs_are_told_by_what_their_ids_have_in_common():
+    assert _which(range(8), [0, 1], (4, 2, 1)) == "those with number 0 along axis 0 of the grid"
+    assert _which(range(8), [0, 2, 4, 6], (4, 2, 1)) == "those with number 0 along axis 1 of the grid"
+    assert _which(range(4), [1, 2], (4, 1, 1)) == "(1, 0, 0) and (2, 0, 0)"
+    assert _which(range(9), [1, 2, 3, 5, 7], (9, 1, 1)) == "(1, 0, 0), (2, 0, 0), (3, 0, 0), (5, 0, 0), …"

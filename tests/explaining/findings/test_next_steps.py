@@ -196,7 +196,7 @@ def test_rows_of_zeros_are_no_right_rows():
 
 def test_lanes_between_a_tensor_s_elements_are_not_called_outside():
     assert _lanes(5, 16, between=True) == "5 of the 16 lanes hit no element. "
-    assert _lanes(1, 16) == "1 of the 16 lanes is outside. "
+    assert _lanes(1, 16) == "1 of the 16 lanes lies outside its memory. "
 
 
 def test_a_refusal_that_is_missing_is_asked_for_by_its_own_exception():

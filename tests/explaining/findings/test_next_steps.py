@@ -21,6 +21,7 @@ from flashlearn.explaining.findings.nan_origin import NanOrigin
 from flashlearn.explaining.findings.precision import RoundedInside
 from flashlearn.explaining.findings.review import Review
 from flashlearn.explaining.findings.rule import Clue
+from flashlearn.explaining.findings.some_programs import SomePrograms
 from flashlearn.explaining.findings.some_rows import SomeRows
 from flashlearn.explaining.findings.symbolic import NotCompared
 from flashlearn.explaining.findings.two_mistakes import AGAIN, AfterRepair, as_part
@@ -218,3 +219,8 @@ def test_a_line_that_means_something_else_is_not_told_to_be_wrong():
 def test_a_leak_on_the_diagonal_asks_whether_the_mask_runs_and_is_used():
     leak = DiagonalTilesUnmasked("small", (0, 1), 0, None, False)
     assert leak.wording().next_step.endswith("is its result used?")
+
+
+@pytest.mark.parametrize(("wrong", "who"), [((1,), "does this program"), ((1, 2), "do these programs")])
+def test_in_what_programs_with_wrong_elements_differ_is_left_open(wrong, who):
+    assert SomePrograms("o", "c", 4, wrong).wording().next_step == f"How {who} differ from the others?"

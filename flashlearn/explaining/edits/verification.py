@@ -19,7 +19,7 @@ from flashlearn.running.answer import Answer
 from flashlearn.running.evidence import Evidence
 from flashlearn.running.run_modes import Edited
 
-SEARCH_WORK = 2_500
+SEARCH_WORK = 2_000
 """Work that a search may take: accesses to memory, and a fixed amount for each run of an edited text."""
 
 KERNEL_RUN_WORK = 8

@@ -264,3 +264,16 @@ def test_conditions_of_which_one_is_enough_are_told():
     error = stray(lambda: either_condition[(1,)](x, y, 20, 10, 10, BLOCK=32))
     assert error.fault[-1] == ("cause", "either")
     assert "joins it to another condition with `|`" in error.sentence
+
+
+@triton.jit
+def backwards(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
+    c = tl.arange(0, BLOCK)
+    tl.store(y_ptr + c, tl.load(x_ptr - c, mask=c < n), mask=c < n)
+
+
+def test_an_index_that_is_subtracted_in_the_address_is_named_as_such():
+    x, y = torch.zeros(20), torch.zeros(20)
+    error = stray(lambda: backwards[(1,)](x, y, 20, BLOCK=32))
+    assert error.fault[-1] == ("cause", "subtracted")
+    assert "subtracts `c` in the address" in error.sentence

@@ -148,6 +148,7 @@ STEPS = {
         "belongs to something else?"
     ),
     "exchanged": "Which index, and which stride, belongs to which dimension?",
+    "subtracted": "Should the address grow with this index, or shrink?",
     "below": "For which programs and lanes does this index become negative, and what should happen there?",
     "mask": (
         "What is each index of this address computed from, what keeps it below the size of its dimension, "

@@ -113,7 +113,7 @@ def _subtracted(index: Index, access: OutsideAccess) -> Cause:
     which = "the index" if len(access.view.shape) == 1 else f"index {index.dim}"
     least = int(_all(index, access)[access.lanes].min())
     return Cause(
-        "below",
+        "subtracted",
         f"Line {part.term.line} subtracts `{part.text[1:]}` in the address: {which} of {access.view.name} is "
         f"{'' if index.scalar else 'down to '}{least} here.",
     )

@@ -11,6 +11,7 @@ from flashlearn.explaining.edits.leftovers import else_left_over
 from flashlearn.explaining.edits.name_families import NameFamilies, similar
 from flashlearn.explaining.edits.operators import BRACKETS, SIGN
 from flashlearn.explaining.edits.reductions import discarded_result_edits, overwriting_guard_edits
+from flashlearn.explaining.edits.single_terms import is_term_elsewhere
 from flashlearn.explaining.edits.strides import STRIDES, missing_stride_edits, renamed, tensor_stride_edits
 
 SIMPLE = ast.Assign | ast.AugAssign | ast.Expr
@@ -103,7 +104,9 @@ def statement_edits(
                 yield from missing_stride_edits(text, statement, known) if kernel else ()
                 changed = _simple_statement(text, statement, known, kernel, loop is not None)
                 kept = else_left_over(function, statement)
-                yield from (e for e in changed if not (kept and e.kind in (REDUNDANT_STATEMENT, ASSIGNMENT)))
+                odd = (REDUNDANT_STATEMENT, ASSIGNMENT) if kept else ()
+                odd += (SIGN,) if is_term_elsewhere(function, statement) else ()
+                yield from (e for e in changed if e.kind not in odd)
                 if isinstance(following, SIMPLE):
                     yield _exchanged(text, statement, following)
             if isinstance(statement, ast.For | ast.While):

@@ -43,3 +43,17 @@ def test_what_an_input_holds_is_not_given_the_opposite_sign():
     text = loaded + "    z = x * tl.exp(x)\n    tl.store(y_ptr, z)\n"
     assert not [new for kind, new in changes_of(text, 3) if kind == "sign"]
     assert ("sign", "-(x * tl.exp(x))") in changes_of(text, 4)
+
+
+def test_what_another_loop_computes_for_the_same_name_is_tried_where_a_term_is_missing():
+    assert ("other loop's value", "first + lanes") in changes_of(TWO_LOOPS, 9)
+    assert "other loop's value" not in {kind for kind, _ in changes_of(TWO_LOOPS, 6)}
+
+
+def test_a_value_that_is_only_a_term_of_one_sum_is_not_given_the_opposite_sign_itself():
+    text = (
+        "def f(p, dp, o, do):\n    delta = (o * do).sum(dim=1)[:, None]\n    ds = p * (dp + delta)\n    return ds"
+    )
+    assert not [new for kind, new in changes_of(text, 2) if kind == "sign" and new.startswith("-")]
+    twice = text.replace("return ds", "return ds, delta")
+    assert [new for kind, new in changes_of(twice, 2) if kind == "sign" and new.startswith("-")]

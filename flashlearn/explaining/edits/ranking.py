@@ -135,7 +135,7 @@ class _Ranking:
             likely *= factors["lengths"]
         if found.only_with_both and kind is INDEX_ORDER:
             likely *= factors["batch and head"]
-        if _exchanges_quotient(edit):
+        if found.memory_fault and _exchanges_quotient(edit):
             likely *= factors["quotient or remainder"]
         if edit.reads_unread:
             likely *= factors["unread name"]

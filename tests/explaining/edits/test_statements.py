@@ -51,9 +51,8 @@ def test_what_another_loop_computes_for_the_same_name_is_tried_where_a_term_is_m
 
 
 def test_a_value_that_is_only_a_term_of_one_sum_is_not_given_the_opposite_sign_itself():
-    text = (
-        "def f(p, dp, o, do):\n    delta = (o * do).sum(dim=1)[:, None]\n    ds = p * (dp + delta)\n    return ds"
-    )
+    head = "def f(p, dp, o, do):\n    delta = (o * do).sum(dim=1)[:, None]\n"
+    text = head + "    ds = p * (dp + delta)\n    return ds"
     assert not [new for kind, new in changes_of(text, 2) if kind == "sign" and new.startswith("-")]
     twice = text.replace("return ds", "return ds, delta")
     assert [new for kind, new in changes_of(twice, 2) if kind == "sign" and new.startswith("-")]

@@ -277,3 +277,20 @@ def test_an_index_that_is_subtracted_in_the_address_is_named_as_such():
     error = stray(lambda: backwards[(1,)](x, y, 20, BLOCK=32))
     assert error.fault[-1] == ("cause", "subtracted")
     assert "subtracts `c` in the address" in error.sentence
+
+
+@triton.jit
+def row_without_stride(x_ptr, y_ptr, N, BLOCK: tl.constexpr):
+    r = tl.program_id(0)
+    lane = tl.arange(0, BLOCK)
+    at = x_ptr + r + lane
+    for start in range(0, N, BLOCK):
+        x = tl.load(at, mask=start + lane < N, other=0.0)
+        at += BLOCK
+        tl.store(y_ptr + r, tl.sum(x, axis=0))
+
+
+def test_a_pointer_that_a_loop_moves_is_not_blamed_where_the_index_has_a_further_term():
+    x, y = torch.zeros(5, 96)[:, :75], torch.zeros(5)
+    error = stray(lambda: row_without_stride[(5,)](x, y, 75, BLOCK=32))
+    assert "has other terms besides" in error.sentence and "moves the pointer" not in error.sentence

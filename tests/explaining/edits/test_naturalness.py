@@ -97,3 +97,15 @@ def test_a_value_that_is_right_is_no_place_for_a_factor_that_lacks_where_it_is_u
 def test_a_line_that_returns_names_is_not_where_a_factor_is_wrong():
     assert levels(6, "dv / alpha") | levels(6, "(v)") == {Naturalness.UNUSUAL}
     assert levels(4, "v") == {Naturalness.NATURAL}
+
+
+def test_a_size_of_1_is_odd_for_it_is_right_by_broadcasting():
+    text = "def f(q):\n    rows, width = q.shape\n    return q.new_zeros(rows, width - 1) + q"
+    found = {e.new: naturalness(text, e) for e in edits_of(text) if e.kind.name == "redundant operand"}
+    assert found["1"] is Naturalness.ODD
+
+
+def test_a_guard_that_masked_fill_gives_may_test_for_something_else():
+    text = "def f(m, x):\n    w = torch.exp(m - x).masked_fill(m == math.inf, 0.0)\n    return w"
+    guards = [e for e in edits_of(text) if e.kind.name == "missing guard"]
+    assert {naturalness(text, e) for e in guards} <= {Naturalness.UNUSUAL}

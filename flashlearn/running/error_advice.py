@@ -79,8 +79,16 @@ ADVICE = (
         "of these{here}.",
     ),
     (
-        r"Dimension out of range",
+        r"Dimension out of range.*\[-1, 0\]",
+        "A tensor of one dimension has 0 alone, or −1{here}.",
+    ),
+    (
+        r"Dimension out of range.*\[-2, 1\]",
         "A tensor of two dimensions has 0 and 1, or −2 and −1{here}.",
+    ),
+    (
+        r"Dimension out of range",
+        "Dimensions count from 0, or backwards from −1{here}.",
     ),
     (
         r"^AssertionError$",

@@ -110,3 +110,11 @@ def test_an_output_whose_error_is_of_another_case_has_that_case():
     assert "is allowed (case “large”)." in Outputs(parts).wording().sentence
     same = Outputs((parts[0], Finding(Precision("lse", 2e-4, 2e-6, None, case="small"))))
     assert "case “large”" not in same.wording().sentence
+
+
+def test_another_name_with_which_some_cases_pass_does_not_prove_two_mistakes():
+    declared = Finding(Declared("l is not rescaled.", "", None, ("l",)), fits=1, of=1)
+    partly = Finding(AfterRepair(2, 3, 3, (EDIT, declared)), EDIT.place, 3, 3)
+    assert partly.sentence.startswith("There may be two mistakes;")
+    added = Finding(OneEdit("operator", 3, "a - b", "a + b", 2), EDIT.place, 2, 2)
+    assert Finding(AfterRepair(2, 3, 3, (added, declared)), EDIT.place, 3, 3).sentence.startswith("There are")

@@ -264,3 +264,33 @@ def test_conditions_of_which_one_is_enough_are_told():
     error = stray(lambda: either_condition[(1,)](x, y, 20, 10, 10, BLOCK=32))
     assert error.fault[-1] == ("cause", "either")
     assert "joins it to another condition with `|`" in error.sentence
+
+
+@triton.jit
+def backwards(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
+    c = tl.arange(0, BLOCK)
+    tl.store(y_ptr + c, tl.load(x_ptr - c, mask=c < n), mask=c < n)
+
+
+def test_an_index_that_is_subtracted_in_the_address_is_named_as_such():
+    x, y = torch.zeros(20), torch.zeros(20)
+    error = stray(lambda: backwards[(1,)](x, y, 20, BLOCK=32))
+    assert error.fault[-1] == ("cause", "subtracted")
+    assert "subtracts `c` in the address" in error.sentence
+
+
+@triton.jit
+def row_without_stride(x_ptr, y_ptr, N, BLOCK: tl.constexpr):
+    r = tl.program_id(0)
+    lane = tl.arange(0, BLOCK)
+    at = x_ptr + r + lane
+    for start in range(0, N, BLOCK):
+        x = tl.load(at, mask=start + lane < N, other=0.0)
+        at += BLOCK
+        tl.store(y_ptr + r, tl.sum(x, axis=0))
+
+
+def test_a_pointer_that_a_loop_moves_is_not_blamed_where_the_index_has_a_further_term():
+    x, y = torch.zeros(5, 96)[:, :75], torch.zeros(5)
+    error = stray(lambda: row_without_stride[(5,)](x, y, 75, BLOCK=32))
+    assert "has other terms besides" in error.sentence and "moves the pointer" not in error.sentence

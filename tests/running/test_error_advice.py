@@ -91,9 +91,19 @@ def dimension_left_out(x, w, dy):
     return torch.softmax(dy), dy
 
 
+def dimension_of_a_vector(x, w, dy):
+    return dy[0].sum(dim=1), dy
+
+
+def dimension_of_a_matrix(x, w, dy):
+    return dy.sum(dim=2), dy
+
+
 @pytest.mark.parametrize(
     ("slip", "original", "help_"),
     [
+        (dimension_of_a_vector, "but got 1", "A tensor of one dimension has 0 alone, or −1"),
+        (dimension_of_a_matrix, "but got 2", "A tensor of two dimensions has 0 and 1"),
         (shapes_do_not_fit, "cannot be multiplied (4x3 and 2x3)", "here dy is [4, 3] and w is [2, 3]"),
         (capital_letter, "name 'W' is not defined", "Did you mean w?"),
         (import_forgotten, "name 'maths' is not defined", "Is it misspelled"),

@@ -46,6 +46,7 @@ from flashlearn.explaining.edits.guards import guard_edits
 from flashlearn.explaining.edits.head_names import head_names, identifiers
 from flashlearn.explaining.edits.index_order import index_order_edits
 from flashlearn.explaining.edits.lane_sums import lane_sum_edits
+from flashlearn.explaining.edits.leftovers import other_loops_value_edits
 from flashlearn.explaining.edits.name_families import NameFamilies, name_families
 from flashlearn.explaining.edits.names import (
     conditional_edits,
@@ -131,6 +132,7 @@ def _function_edits(text: SourceText, function: ast.FunctionDef, heads: frozense
         _add(changes, wrapped_index_edits(text, function, known))
         _add(changes, loop_step_edits(text, function, known), override=True)
         _add(changes, while_start_edits(text, function))
+        _add(changes, other_loops_value_edits(text, function))
         _add(changes, own_stride_edits(text, function, known), override=True)
         _add(changes, shared_offset_edits(text, function, known))
         _add(changes, index_order_edits(text, function, known))

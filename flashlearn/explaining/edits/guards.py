@@ -13,7 +13,6 @@ LARGEST_EPSILON = 0.01
 
 MISSING_GUARD = edit_kind(
     "missing guard",
-    sentence="Line {line} has no guard for `{old}`; with `{new}`",
     question="Which rows, or which elements, need the guard, and does each of them get it?",
     fills_absence=True,
     requires="nan",

@@ -44,6 +44,9 @@ COPIED = re.compile(r"\] = |\.copy_\(")
 SHIFTED = re.compile(r"[+-] ?\d+\)? ?//")
 """A number is added or subtracted before a division."""
 
+GUARDS = re.compile(r"where\(|masked_fill")
+"""A line that has a guard."""
+
 BOUNDED = re.compile(r"[+-] ?$")
 """Before a number that shifts a bound."""
 
@@ -67,7 +70,7 @@ def naturalness(text: str, edit: Edit) -> Naturalness:
         return Naturalness.UNUSUAL  # two that are equally large stand in for each other
     if kind is OTHER_NAME and _is_a_factor_twice(text, edit):
         return Naturalness.UNUSUAL  # one of the two may be too many
-    if kind.name == "missing guard" and "where(" in _line(text, edit.line):
+    if kind.name == "missing guard" and GUARDS.search(_line(text, edit.line)):
         return Naturalness.UNUSUAL  # its guard may test for something else
     if kind is OTHER_NAME and not similar(edit.old, edit.new):
         if bounds:
@@ -81,6 +84,8 @@ def naturalness(text: str, edit: Edit) -> Naturalness:
         return Naturalness.ODD
     if kind is ROUND_UP and SHIFTED.search(edit.old):
         return Naturalness.ODD  # the number before the division may be what is wrong
+    if kind.name == "redundant operand" and edit.new.isdecimal() and re.search("[a-zA-Z]", edit.old):
+        return Naturalness.ODD  # a size of 1 is right by broadcasting, whatever it should be
     if kind is REDUNDANT_FACTOR and _is_used_once(text, edit.old):
         return Naturalness.UNUSUAL  # the line that makes the product is the one to change
     if kind.name == "assignment" and "+=" in edit.old and "-=" in edit.new:

@@ -15,6 +15,7 @@ from collections.abc import Callable
 from flashlearn.explaining.edits.edit import kind_named
 
 NUMBER_AT_THE_END = re.compile(r"[+-] ?\d+\)*$")
+WITH_A_NUMBER = re.compile(r"[<>]=? ?\d+(\.\d*)?\)*$")
 FLAG = re.compile(r"\b(True|False)\b")
 NAME = re.compile(r"\w+")
 
@@ -89,6 +90,8 @@ def _of_comparison(old: str, new: str) -> str:
     if {*NAME.findall(old)} != {*NAME.findall(new)}:
         return "Which index is compared here, and which size bounds it?"
     opposite = any({"<", ">"} <= {*one} ^ {*other} for one, other in (operators,))
+    if not opposite and WITH_A_NUMBER.search(old) and WITH_A_NUMBER.search(new):
+        return "Must this condition be true where the two sides are equal?"
     return "For which values must this condition be true?" if opposite else ""
 
 

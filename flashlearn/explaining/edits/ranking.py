@@ -20,6 +20,7 @@ from flashlearn.explaining.edits.conditions import NEGATED
 from flashlearn.explaining.edits.edit import Edit
 from flashlearn.explaining.edits.head_names import identifiers
 from flashlearn.explaining.edits.index_order import INDEX_ORDER
+from flashlearn.explaining.edits.operators import OPERATOR
 from flashlearn.outcome import Outcome, Status
 
 MINORITY = 0.4
@@ -134,6 +135,8 @@ class _Ranking:
             likely *= factors["lengths"]
         if found.only_with_both and kind is INDEX_ORDER:
             likely *= factors["batch and head"]
+        if found.memory_fault and _exchanges_quotient(edit):
+            likely *= factors["quotient or remainder"]
         if edit.reads_unread:
             likely *= factors["unread name"]
         lines = {edit.line, *edit.also}
@@ -167,6 +170,13 @@ class _Ranking:
     def _is_condition(self, edit: Edit) -> bool:
         """True for an edit of a comparison or of a test."""
         return edit.about == "mask" or edit.kind is NEGATED
+
+
+def _exchanges_quotient(edit: Edit) -> bool:
+    """True if the edit puts a quotient in the place of a remainder, or the reverse."""
+    return edit.kind is OPERATOR and (
+        edit.old.replace("%", "//", 1) == edit.new or edit.old.replace("//", "%", 1) == edit.new
+    )
 
 
 def _exchanges_lengths(edit: Edit) -> bool:

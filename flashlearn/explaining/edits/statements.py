@@ -7,9 +7,11 @@ import itertools
 from collections.abc import Iterator, Set
 
 from flashlearn.explaining.edits.edit import Edit, SourceText, bracketed, edit_kind, name_of, names_in
+from flashlearn.explaining.edits.leftovers import else_left_over
 from flashlearn.explaining.edits.name_families import NameFamilies, similar
 from flashlearn.explaining.edits.operators import BRACKETS, SIGN
 from flashlearn.explaining.edits.reductions import discarded_result_edits, overwriting_guard_edits
+from flashlearn.explaining.edits.single_terms import is_term_elsewhere
 from flashlearn.explaining.edits.strides import STRIDES, missing_stride_edits, renamed, tensor_stride_edits
 
 SIMPLE = ast.Assign | ast.AugAssign | ast.Expr
@@ -100,7 +102,11 @@ def statement_edits(
                 yield from tensor_stride_edits(text, statement, known)
                 yield from discarded_result_edits(text, statement, kernel)
                 yield from missing_stride_edits(text, statement, known) if kernel else ()
-                yield from _simple_statement(text, statement, known, kernel, loop is not None)
+                changed = _simple_statement(text, statement, known, kernel, loop is not None)
+                kept = else_left_over(function, statement)
+                odd = (REDUNDANT_STATEMENT, ASSIGNMENT) if kept else ()
+                odd += (SIGN,) if is_term_elsewhere(function, statement) else ()
+                yield from (e for e in changed if e.kind not in odd)
                 if isinstance(following, SIMPLE):
                     yield _exchanged(text, statement, following)
             if isinstance(statement, ast.For | ast.While):
@@ -269,7 +275,15 @@ def _value_edits(text: SourceText, value: ast.expr, known: NameFamilies, kernel:
         return
     for base in BASES if kernel else ():
         yield text.edit(MISSING_FACTOR, value, f"({written}) * {base}", 1)
-    yield text.edit(SIGN, value, f"-({written})", 1)
+    if not (kernel and _is_loaded(value)):  # the sign is that of a term of a formula, further down
+        yield text.edit(SIGN, value, f"-({written})", 1)
+
+
+def _is_loaded(value: ast.expr) -> bool:
+    """True for tl.load(…), converted or not: what an input holds."""
+    while isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and value.func.attr == "to":
+        value = value.func.value
+    return isinstance(value, ast.Call) and name_of(value) == "load"
 
 
 def _rescaling_factors(known: NameFamilies) -> Iterator[str]:

@@ -148,13 +148,15 @@ STEPS = {
         "belongs to something else?"
     ),
     "exchanged": "Which index, and which stride, belongs to which dimension?",
-    "below": "For which programs and lanes does this index become negative, and what should happen there?",
+    "subtracted": "Should the address grow with this index, or shrink?",
+    "below": "For which programs and lanes does this index become negative, and should it?",
     "mask": (
         "What is each index of this address computed from, what keeps it below the size of its dimension, "
         "and by which stride is it multiplied?"
     ),
     "mask, far": (
-        "What is the index of this address computed from, and what should keep it below the tensor's size?"
+        "Is this the right tensor? If it is, what is the index of this address computed from, and what "
+        "should keep it below the tensor's size?"
     ),
     "untested": (
         "This index must stay below the size of its dimension: by a condition in the mask, or by what it is "

@@ -239,10 +239,15 @@ class OnlyFirstTileRead(FindingKind):
     def wording(self) -> Wording:
         """How much is read, along which dimension, and what moves the pointer."""
         along = f" along its {_ordinal(self.axis, self.axes)} dimension" if self.axes > 1 else ""
+        others = "The other inputs are read to the end." if self.alone else ""
+        if self.tile == 1:  # that need not be a tile: an address that lacks this index reads no more
+            sentence = f"Only index 0 of {self.tensor}{along} is ever read, of up to {self.longest} indices."
+            place = "the index along this dimension" if self.axes > 1 else "the index"
+            step = f"Where is {place} in the address of {self.tensor}, and what makes it change?"
+            return Wording(joined(sentence, _shown(self.example), others), step)
         sentence = (
             f"Only the first tile of {self.tensor} is ever read, {self.tile} of up to {self.longest}{along}."
         )
-        others = "The other inputs are read to the end." if self.alone else ""
         covered = "this dimension" if self.axes > 1 else self.tensor
         step = (
             f"Either one tile covers {covered}, or several do: those of other programs, or of the steps of a "

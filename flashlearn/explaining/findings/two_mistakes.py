@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from flashlearn.explaining.edits.edit import kind_named
 from flashlearn.explaining.findings.counts import of_those, of_those_that_complete, some_of, some_pass
 from flashlearn.explaining.findings.declared import Declared, in_part, where
 from flashlearn.explaining.findings.edits import DeclaredInLine, OneEdit
@@ -160,7 +161,11 @@ class AfterRepair(FindingKind):
                 steps_of((question, other.next_step)),
             )
         inner, step = as_part(other.sentence), as_part(other.next_step)
-        order = "There are two mistakes; the second was found in a copy with the first one fixed."
+        exchanged = isinstance(first.kind, OneEdit) and kind_named(first.kind.edit).mixes_names
+        some = (
+            "may be" if exchanged and self.repaired else "are"
+        )  # another name may undo one half of a mistake
+        order = f"There {some} two mistakes; the second was found in a copy with the first one fixed."
         if inner != other.sentence:
             order = "There are several mistakes; all but the first were found in a copy with that one fixed."
         both = f"{order} (1) {seen} (2) {as_part(self._in_the_copy(other))}"

@@ -113,7 +113,7 @@ def _subtracted(index: Index, access: OutsideAccess) -> Cause:
     which = "the index" if len(access.view.shape) == 1 else f"index {index.dim}"
     least = int(_all(index, access)[access.lanes].min())
     return Cause(
-        "below",
+        "subtracted",
         f"Line {part.term.line} subtracts `{part.text[1:]}` in the address: {which} of {access.view.name} is "
         f"{'' if index.scalar else 'down to '}{least} here.",
     )
@@ -257,9 +257,10 @@ def _of_part(index: Index, condition: Condition, access: OutsideAccess, scope: S
     if bound != index.size:
         return None
     has = f"the address has {_called(index, access.view)}"
-    if any(part.term.repeated for part in index.parts):
+    repeated = [part.term.repeated for part in index.parts]
+    if any(repeated) and repeated.count(False) < 2:  # with more terms it may be another one that is too much
         has = f"the loop also moves the pointer along {_of_tensor(index, access.view)}"
-    elif not _is_written(index):
+    elif any(repeated) or not _is_written(index):
         has = f"{_of_tensor(index, access.view)} has other terms besides"
     tested = f"`{condition.tested_text}` (line {condition.line}: `{condition.text}`)"
     return Cause("other index", f"The mask tests {tested}, but {has}.")

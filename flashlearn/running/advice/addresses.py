@@ -119,8 +119,14 @@ def loads_no_address(context: ErrorContext) -> str:
         return overwritten
     return (
         f"{context.called} needs addresses, and `{what}` holds plain numbers ({dtype(pointer)}). Add them to "
-        f"the tensor's pointer: `{context.called}(x_ptr + {_added(where)}, …)`."
+        f"the tensor's pointer: `{context.called}({_a_pointer(context)} + {_added(where)}, …)`."
     )
+
+
+def _a_pointer(context: ErrorContext) -> str:
+    """A name for the pointer that is missing: the only one that the kernel gets, or else any."""
+    given = [name for name, value in context.given.items() if isinstance(value, torch.Tensor)]
+    return given[0] if len(given) == 1 and given[0] in context.parameters else "pointer"
 
 
 def element_type_of_a_number(context: ErrorContext) -> str:
@@ -258,16 +264,20 @@ def _offset_of_another_kind(context: ErrorContext, sides: list[tuple[ast.AST, An
         (node, other), one = sides[0], other
     if is_address(one) and is_fraction(other):
         divided = any(isinstance(n, ast.BinOp) and isinstance(n.op, ast.Div) for n in ast.walk(node))
-        fix = (
-            "Divide with //, which gives a whole number."
-            if divided
-            else "Drop the fractions, or convert with .to(tl.int32)."
-        )
+        fix = " Divide with //, which gives a whole number." if divided else _fractions(context, node)
         return (
-            f"An offset counts elements, so it is a whole number, and `{written(node)}` is {dtype(other)}. "
+            f"An offset counts elements, so it is a whole number, and `{written(node)}` is {dtype(other)}."
             f"{fix}"
         )
     return ""
+
+
+def _fractions(context: ErrorContext, node: ast.AST) -> str:
+    """The name that makes an offset a fraction; where none does, what makes it whole."""
+    names = [name.id for name in context.names_in(node) if is_fraction(context.value(name))]
+    if len({*names}) == 1 and written(node) != names[0]:
+        return f" That is because `{names[0]}` is."
+    return "" if names else " Drop the fractions, or convert with .to(tl.int32)."
 
 
 def _what_it_is(context: ErrorContext, node: ast.AST, value: Any) -> str:

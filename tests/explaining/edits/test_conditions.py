@@ -96,3 +96,22 @@ def test_where_only_other_lengths_fail_names_of_lengths_are_exchanged_early():
 def test_where_only_several_batch_entries_with_several_heads_fail_their_order_is_tried_first():
     one, both = {"B": 1, "H": 3, "S_q": 8, "S_k": 8}, {"B": 2, "H": 3, "S_q": 8, "S_k": 8}
     assert order(KERNEL, (Status.PASS, one), (Status.WRONG, both))[0] == ("h * B + b", "b * H + h")
+
+
+KERNEL_WITH_DIVISIONS = """
+@triton.jit
+def k(x_ptr, H, S, sb, sh):
+    n = tl.program_id(0)
+    b = n % H
+    h = n % H
+    tl.store(x_ptr + b * sb + h * sh, 0.0)
+"""
+
+
+def test_where_an_access_is_out_of_bounds_a_quotient_is_tried_for_a_remainder_early():
+    text = KERNEL_WITH_DIVISIONS
+    sizes = {"B": 1, "H": 3}
+    stray = order(text, (Status.OUT_OF_BOUNDS, sizes))
+    wrong = order(text, (Status.PASS, {"B": 1, "H": 1}), (Status.WRONG, sizes))
+    exchanged = ("n % H", "n // H")
+    assert stray.index(exchanged) < min(wrong.index(exchanged), 12)

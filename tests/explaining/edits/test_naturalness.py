@@ -103,3 +103,15 @@ def test_a_second_mention_of_a_summand_may_stand_in_for_one_of_equal_size():
     text = "def f(n, block, row):\n    k = n * block * row\n    v = block * row\n    return row + k + v\n"
     (twice,) = [e for e in edits_of(text) if e.line == 4 and (e.old, e.new) == ("v", "k")]
     assert naturalness(text, twice) is Naturalness.UNUSUAL
+
+
+def test_a_size_of_1_is_odd_for_it_is_right_by_broadcasting():
+    text = "def f(q):\n    rows, width = q.shape\n    return q.new_zeros(rows, width - 1) + q"
+    found = {e.new: naturalness(text, e) for e in edits_of(text) if e.kind.name == "redundant operand"}
+    assert found["1"] is Naturalness.ODD
+
+
+def test_a_guard_that_masked_fill_gives_may_test_for_something_else():
+    text = "def f(m, x):\n    w = torch.exp(m - x).masked_fill(m == math.inf, 0.0)\n    return w"
+    guards = [e for e in edits_of(text) if e.kind.name == "missing guard"]
+    assert {naturalness(text, e) for e in guards} <= {Naturalness.UNUSUAL}

@@ -32,6 +32,7 @@ from flashlearn.explaining.edits.questions import BY_KIND, question_of
         ("function", "tl.maximum(a, b)", "tl.minimum(a, b)", "smaller"),
         ("comparison", 'm >= -float("inf")', 'm > -float("inf")', "must this condition be true?"),
         ("comparison", "cols < M", "cols < N", "which size"),
+        ("comparison", "total >= 0", "total > 0", "where the two sides are equal"),
     ],
 )
 def test_the_question_fits_the_edit(kind, old, new, word):

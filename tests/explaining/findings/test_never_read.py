@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from flashlearn.explaining.findings.needed_input import needed
-from flashlearn.explaining.findings.never_read import NeverRead
+from flashlearn.explaining.findings.never_read import NeverRead, OnlyFirstTileRead
 from flashlearn.explaining.findings.rule import Clue
 from flashlearn.judging.cases import run_observed
 from flashlearn.kernels.flash_backward_dkv import dkv_kernel_causal
@@ -41,3 +41,14 @@ def test_what_is_only_below_a_maximum_is_needed():
     clue = Clue(exercise, outcome, outcome.outputs[0])
     unread = torch.ones_like(clue.inputs["x"], dtype=torch.bool)
     assert bool(needed(clue, "x", unread).all())
+
+
+def test_a_single_index_that_is_read_is_not_called_a_tile():
+    wording = OnlyFirstTileRead("db", "dy", 1, 1030, axis=0, axes=2).wording()
+    assert (
+        wording.sentence
+        == "Only index 0 of dy along its first dimension is ever read, of up to 1030 indices."
+    )
+    assert "in the address of dy" in wording.next_step and "tile" not in wording.next_step
+    whole = OnlyFirstTileRead("db", "dy", 64, 1030, axis=0, axes=2).wording()
+    assert whole.sentence.startswith("Only the first tile of dy")

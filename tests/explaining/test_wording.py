@@ -127,7 +127,7 @@ def test_a_scope_of_two_outputs_is_in_the_plural():
     [
         (("load", True, (4, 0)), "by which stride is it multiplied"),
         (("load", True, (4,), "far"), "below the tensor's size"),
-        (("load", True, (0, -1), "below"), "become negative"),
+        (("load", True, (0, -1), "below"), "should it become negative"),
         (("load", False, (4, 0), "far"), "a mask must leave out the lanes"),
         (("load", True, (2, 0), "gaps"), "stride"),
         (("load", True, None), "Follow the pointer"),

@@ -67,6 +67,8 @@ def naturalness(text: str, edit: Edit) -> Naturalness:
         return Naturalness.UNUSUAL  # one of the two may be too many
     if kind.name == "missing guard" and "where(" in _line(text, edit.line):
         return Naturalness.UNUSUAL  # its guard may test for something else
+    if kind is OTHER_NAME and _parts_a_length_from_its_block(text, edit):
+        return Naturalness.ODD  # the launch may give the kernel the other size by mistake
     if kind is OTHER_NAME and not similar(edit.old, edit.new):
         if bounds:
             return Naturalness.ODD
@@ -156,6 +158,19 @@ def _is_a_factor_twice(text: str, edit: Edit) -> bool:
     """True for one of the two names in `b * stride * stride`."""
     name = re.escape(edit.old)
     return bool(re.search(rf"\b{name} ?\* ?{name}\b", _line(text, edit.line)))
+
+
+def _parts_a_length_from_its_block(text: str, edit: Edit) -> bool:
+    """True for BLOCK_N in `cdiv(N, BLOCK_N)`: the block that is named after the length that it divides.
+
+    >>> from flashlearn.explaining.edits.generation import edits_of
+    >>> text = "def f(x, N, BLOCK_M, BLOCK_N):\\n    return cdiv(N, BLOCK_N)"
+    >>> {e.old for e in edits_of(text) if _parts_a_length_from_its_block(text, e)}
+    {'BLOCK_N'}
+    """
+    divided = re.search(rf"\b(\w+)(?:, ?| ?// ?){re.escape(edit.old)}\b", _line(text, edit.line))
+    last = edit.old.rpartition("_")
+    return bool(divided and last[1]) and divided[1].lower().rpartition("_")[2] == last[2].lower()
 
 
 def _line(text: str, number: int) -> str:

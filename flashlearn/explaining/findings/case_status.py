@@ -148,7 +148,10 @@ STEPS = {
         "belongs to something else?"
     ),
     "exchanged": "Which index, and which stride, belongs to which dimension?",
-    "below": "For which programs and lanes does this index become negative, and what should happen there?",
+    "below": (
+        "What is this index computed from, and should it become negative for any program and lane? If it "
+        "should, what must keep those lanes out?"
+    ),
     "mask": (
         "What is each index of this address computed from, what keeps it below the size of its dimension, "
         "and by which stride is it multiplied?"

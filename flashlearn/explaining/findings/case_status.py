@@ -141,6 +141,10 @@ class OutOfBounds(CaseStatus):
 
 
 STEPS = {
+    "lent": (
+        "This is a kernel of the course: which tensors, lengths and strides does your code give it, and is "
+        "each what its parameter stands for?"
+    ),
     "pointer": "Follow the pointer in this line back to the tensor argument that it starts from.",
     "dtype": "Which dtype does the tensor have, and elements of which dtype does the pointer count?",
     "stride": (

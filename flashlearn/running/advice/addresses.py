@@ -120,8 +120,8 @@ def loads_no_address(context: ErrorContext) -> str:
     plain = f"{context.called} needs addresses, and `{what}` holds plain numbers ({dtype(pointer)})"
     if _has_no_address(context):
         return (
-            f"{plain}: no parameter of {context.function.name} holds an address here. Which of them should, and "
-            "what does the call give for it?"
+            f"{plain}: no parameter of {context.function.name} holds an address here. Which of them should, "
+            "and what does the call give for it?"
         )
     return f"{plain}. Add them to the tensor's pointer: `{context.called}(x_ptr + {_added(where)}, …)`."
 

@@ -8,6 +8,7 @@ from flashlearn.explaining.findings.case_status import BY_STATUS, OutOfBounds, R
 from flashlearn.explaining.findings.declared import DeclaredFault
 from flashlearn.explaining.matching import fit
 from flashlearn.explaining.stage import worst_status
+from flashlearn.interpreter.learner_code import is_kernel_of_course
 from flashlearn.judging.cases import run_observed
 from flashlearn.outcome import Finding, Outcome, OutputCheck, Status
 
@@ -25,7 +26,8 @@ def from_status(exercise: Exercise, outcomes: list[Outcome]) -> Finding:
                 declared = DeclaredFault(seen, case, mistake.sentence, mistake.next_step, of_time, (name,))
                 return Finding(declared, outcome.place, fits, of, partial=fits < of)
     if status is Status.OUT_OF_BOUNDS:
-        return Finding(OutOfBounds(seen, case, cause=_cause(outcome.fault)), outcome.place)
+        cause = "lent" if is_kernel_of_course(outcome.place) else _cause(outcome.fault)
+        return Finding(OutOfBounds(seen, case, cause=cause), outcome.place)
     if status is Status.RACE:
         race = Race(seen, case, accesses=outcome.fault[1:3], adds=exercise.judged.atomics)
         return Finding(race, outcome.place)

@@ -68,6 +68,11 @@ def runs_in_course() -> bool:
     return frame is not None and not frame.f_code.co_filename.startswith(_PACKAGE)
 
 
+def is_kernel_of_course(place: Place | None) -> bool:
+    """True for a line of a kernel that the course provides: what an answer gives it may be what is wrong."""
+    return place is not None and place.file.startswith(_COURSE[0])
+
+
 def _is_below(file: str) -> bool:
     """Whether a file is torch's or the interpreter's, which any allocation passes."""
     return file.startswith(_INTERPRETER) or "/torch/" in file.replace("\\", "/")

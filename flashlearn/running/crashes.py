@@ -9,7 +9,7 @@ import traceback
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from types import FrameType
+from types import CodeType, FrameType
 from typing import TYPE_CHECKING
 
 from flashlearn.interpreter.deadline import deadline
@@ -109,7 +109,7 @@ def failure(
         statuses = {OutOfBounds: Status.OUT_OF_BOUNDS, Todo: Status.TODO, NeedsGpu: Status.NEEDS_GPU}
         return statuses.get(type(error), Status.CRASHED), _sentence(error), place
     if isinstance(error, TimeLimit):
-        place = stopped_at(error) or learner_line(error, function)
+        place = _line_of_stop(error, function)
         endless = endless_loop(place)
         if endless is None:
             return Status.TIMEOUT, _too_long(limit, place), place
@@ -246,6 +246,27 @@ def _too_long(
 ) -> str:
     where = f" It was in line {place.line} when it was stopped." if place is not None else ""
     return f"Still running after {seconds:.2g} s, so it was stopped. {question}{where}"
+
+
+def _line_of_stop(error: BaseException, function: Callable) -> Place | None:
+    """Where a time limit met the learner's code: not in a kernel of the course that one of their lines runs.
+
+    Of several such lines it is the innermost one in a loop that cannot end, if there is one.
+    """
+    place = stopped_at(error) or learner_line(error, function)
+    if place is None or not place.file.startswith(_KERNELS):
+        return place
+    frames = [(frame.f_code, line) for frame, line in traceback.walk_tb(error.__traceback__)]
+    own = [place_of(code, line or code.co_firstlineno) for code, line in frames if _is_own(code, function)]
+    own.reverse()
+    return next((one for one in own if endless_loop(one)), own[0] if own else place)
+
+
+def _is_own(code: CodeType, function: Callable) -> bool:
+    """Whether code is the learner's: neither a library's nor the course's."""
+    named = code.co_filename == getattr(getattr(function, "__code__", None), "co_filename", None)
+    lent = code.co_filename.startswith(_KERNELS)
+    return named or not (lent or _is_library(code.co_filename))
 
 
 def learner_line(error: BaseException, function: Callable) -> Place | None:

@@ -61,5 +61,13 @@ def _names(node: ast.AST) -> set[str]:
 
 
 def _assigned(loop: ast.While) -> set[str]:
-    stored = (ast.Store, ast.Del)
-    return {n.id for n in ast.walk(loop) if isinstance(n, ast.Name) and isinstance(n.ctx, stored)}
+    """The names that a loop assigns to, in whole or in part, and whose methods it calls: `rows.append`."""
+    stored, found = (ast.Store, ast.Del), set()
+    for node in ast.walk(loop):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, stored):
+            found.add(node.id)
+        part = isinstance(node, ast.Subscript | ast.Attribute) and isinstance(node.ctx, stored)
+        changed = node if part else node.func if isinstance(node, ast.Call) else None
+        if isinstance(changed, ast.Subscript | ast.Attribute):
+            found |= _names(changed.value)
+    return found

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 import torch
 
+import flashlearn
 from flashlearn.exercise import Case
 from flashlearn.explaining.faults import from_status
 from flashlearn.explaining.findings.declared import where
@@ -25,6 +28,7 @@ from flashlearn.interpreter.bounds import _where
 from flashlearn.interpreter.views import View
 from flashlearn.judging.return_values import mismatch_sentence
 from flashlearn.lessons import find
+from flashlearn.observation import Place
 from flashlearn.outcome import Finding, Misfit, Outcome, OutputCheck, Status
 
 
@@ -127,7 +131,7 @@ def test_a_scope_of_two_outputs_is_in_the_plural():
     [
         (("load", True, (4, 0)), "by which stride is it multiplied"),
         (("load", True, (4,), "far"), "below the tensor's size"),
-        (("load", True, (0, -1), "below"), "become negative"),
+        (("load", True, (0, -1), "below"), "should it become negative"),
         (("load", True, (0, -1), "below", ("cause", "subtracted")), "grow with this index"),
         (("load", False, (4, 0), "far"), "a mask must leave out the lanes"),
         (("load", True, (2, 0), "gaps"), "stride"),
@@ -139,6 +143,15 @@ def test_a_scope_of_two_outputs_is_in_the_plural():
 def test_the_step_after_a_stray_access_fits_what_went_astray(fault, word):
     outcome = Outcome(Case("c"), Status.OUT_OF_BOUNDS, "It went astray.", fault=fault, mode="compiled")
     assert word in from_status(find("row_sum"), [outcome]).next_step
+
+
+def test_a_stray_access_of_a_kernel_of_the_course_asks_what_the_answer_gives_it():
+    place = Place(str(Path(flashlearn.__file__).parent / "kernels/lent.py"), 3, "x = tl.load(x_ptr + i)")
+    fault = ("load", True, (4, 0))
+    outcome = Outcome(
+        Case("c"), Status.OUT_OF_BOUNDS, "It went astray.", "", place, fault=fault, mode="compiled"
+    )
+    assert "which tensors, lengths and strides" in from_status(find("row_sum"), [outcome]).next_step
 
 
 def check(got: list[float], expected: list[float], writers: list[int], allowed: float = 1e-6) -> OutputCheck:

@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+import flashlearn
+from flashlearn.interpreter.errors import TimeLimit
 from flashlearn.observation import Place
+from flashlearn.outcome import Status
+from flashlearn.running.crashes import failure
 from flashlearn.running.endless_loops import endless_loop
+
+KERNELS = Path(flashlearn.__file__).parent / "kernels"
 
 SOURCE = """
 def kernel(n):
@@ -42,3 +50,24 @@ def test_a_line_outside_loops_and_loops_that_may_end_are_passed_over(place, line
 
 def test_a_condition_that_is_always_true_is_told_as_such(place):
     assert endless_loop(place(12))[1] == "The loop `while True` never ends by itself."
+
+
+def test_a_list_that_grows_in_a_loop_is_not_said_to_stay_as_it_is(tmp_path):
+    file = tmp_path / "cell.py"
+    file.write_text("def train(n):\n    losses = []\n    while len(losses) < n:\n        losses.append(0)\n")
+    assert endless_loop(Place(str(file), 4, "", "train")) is None
+
+
+def test_a_stop_in_a_kernel_of_the_course_is_told_by_the_line_of_the_answer_that_runs_it(tmp_path):
+    """The line that a limit meets by chance in a kernel that is right says nothing of a loop around it."""
+    file = tmp_path / "cell.py"
+    file.write_text("def train(n, run):\n    step = 0\n    while step < n:\n        run()\n")
+    lent = compile("def run():\n    raise TimeLimit\n", str(KERNELS / "lent.py"), "exec")
+    names = {"TimeLimit": TimeLimit}
+    exec(lent, names)
+    exec(compile(file.read_text(), str(file), "exec"), names)
+    with pytest.raises(TimeLimit) as met:
+        names["train"](2, names["run"])
+    status, sentence, place = failure(met.value, 1.0, names["train"])
+    assert status is Status.TIMEOUT and (place.file, place.line) == (str(file), 3)
+    assert sentence.endswith("Nothing in the loop `while step < n` changes `n` or `step`.")

@@ -33,10 +33,10 @@ def most_natural(
 ) -> tuple[int, Edit, bool] | None:
     """An edit that repairs everything, with its section: the one found, or a more natural one.
 
-    Edits of the same line are tried first, and other conversions in place of one, then those of the line
-    where the values first depart and of lines that read what this line assigns, then the likeliest ones. The
-    last part is True for one that is odd: the mistake may be elsewhere. None if there is only one that
-    repairs by work that is not needed.
+    Edits of the same line are tried first, with those that exchange the same two names and other conversions
+    in place of one, then those of the line where the values first depart and of lines that read what this
+    line assigns, then the likeliest ones. The last part is True for one that is odd: the mistake may be
+    elsewhere. None if there is only one that repairs by work that is not needed.
     """
     section, edit = found
     level = _level(trial, sections, found, hints)
@@ -48,7 +48,8 @@ def most_natural(
         same_line = one[0] == section and one[1].line == edit.line
         both_round = one[1].kind.changes_dtype and edit.kind.changes_dtype
         near = one[1].line == hints.divergence[one[0]] or (one[0] == section and one[1].line in users)
-        return 0 if same_line or both_round else 1 if near else 2
+        same_names = {one[1].old, one[1].new} == {edit.old, edit.new}
+        return 0 if same_line or both_round or same_names else 1 if near else 2
 
     for i, other in sorted(remaining, key=distance) if level else ():
         if trial.left <= 0 or not level:

@@ -72,6 +72,8 @@ def naturalness(text: str, edit: Edit) -> Naturalness:
         return Naturalness.UNUSUAL  # one of the two may be too many
     if kind.name == "missing guard" and GUARDS.search(_line(text, edit.line)):
         return Naturalness.UNUSUAL  # its guard may test for something else
+    if kind is OTHER_NAME and _parts_a_length_from_its_block(text, edit):
+        return Naturalness.ODD  # the launch may give the kernel the other size by mistake
     if kind is OTHER_NAME and not similar(edit.old, edit.new):
         if bounds:
             return Naturalness.ODD
@@ -170,6 +172,19 @@ def _puts_it_twice(edit: Edit, text: str) -> bool:
     sides = rf"\b{re.escape(edit.new)} ?[+] ?|[+] ?{re.escape(edit.new)}\b"
     after = edit.applied(text).splitlines()[edit.line - 1]
     return bool(re.search(sides, _line(text, edit.line))) and len(re.findall(rf"\b{edit.new}\b", after)) > 1
+
+
+def _parts_a_length_from_its_block(text: str, edit: Edit) -> bool:
+    """True for BLOCK_N in `cdiv(N, BLOCK_N)`: the block that is named after the length that it divides.
+
+    >>> from flashlearn.explaining.edits.generation import edits_of
+    >>> text = "def f(x, N, BLOCK_M, BLOCK_N):\\n    return cdiv(N, BLOCK_N)"
+    >>> {e.old for e in edits_of(text) if _parts_a_length_from_its_block(text, e)}
+    {'BLOCK_N'}
+    """
+    divided = re.search(rf"\b(\w+)(?:, ?| ?// ?){re.escape(edit.old)}\b", _line(text, edit.line))
+    last = edit.old.rpartition("_")
+    return bool(divided and last[1]) and divided[1].lower().rpartition("_")[2] == last[2].lower()
 
 
 def _line(text: str, number: int) -> str:

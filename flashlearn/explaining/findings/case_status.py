@@ -141,6 +141,10 @@ class OutOfBounds(CaseStatus):
 
 
 STEPS = {
+    "lent": (
+        "This is a kernel of the course: which tensors, lengths and strides does your code give it, and is "
+        "each what its parameter stands for?"
+    ),
     "pointer": "Follow the pointer in this line back to the tensor argument that it starts from.",
     "dtype": "Which dtype does the tensor have, and elements of which dtype does the pointer count?",
     "stride": (
@@ -149,7 +153,10 @@ STEPS = {
     ),
     "exchanged": "Which index, and which stride, belongs to which dimension?",
     "subtracted": "Should the address grow with this index, or shrink?",
-    "below": "For which programs and lanes does this index become negative, and should it?",
+    "below": (
+        "What is this index computed from, and should it become negative for any program and lane? If it "
+        "should, what must keep those lanes out?"
+    ),
     "mask": (
         "What is each index of this address computed from, what keeps it below the size of its dimension, "
         "and by which stride is it multiplied?"

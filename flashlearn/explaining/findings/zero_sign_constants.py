@@ -59,8 +59,8 @@ class Sign(Rule):
         """Where a minus may be missing."""
         return Wording(
             f"{self.output} has the right magnitude but the opposite sign.",
-            "Follow the sign through your lines: is there one minus sign too many, or one too few, or has "
-            "the sign of a negative factor, such as alpha, been lost?",
+            "Follow the sign through your lines: is a minus sign too many, missing or lost (as that of a "
+            "negative alpha may be), or are the two parts of a difference in the wrong order?",
         )
 
 

@@ -117,10 +117,20 @@ def loads_no_address(context: ErrorContext) -> str:
     overwritten = _pointer_overwritten(context, where)
     if overwritten:
         return overwritten
-    return (
-        f"{context.called} needs addresses, and `{what}` holds plain numbers ({dtype(pointer)}). Add them to "
-        f"the tensor's pointer: `{context.called}({_a_pointer(context)} + {_added(where)}, …)`."
-    )
+    plain = f"{context.called} needs addresses, and `{what}` holds plain numbers ({dtype(pointer)})"
+    if _has_no_address(context):
+        return (
+            f"{plain}: no parameter of {context.function.name} holds an address here. Which of them should, "
+            "and what does the call give for it?"
+        )
+    call = f"{context.called}({_a_pointer(context)} + {_added(where)}, …)"
+    return f"{plain}. Add them to the tensor's pointer: `{call}`."
+
+
+def _has_no_address(context: ErrorContext) -> bool:
+    """Whether the line is in a helper function of a kernel, which was given no address."""
+    helper = isinstance(context.function, ast.FunctionDef) and context.caller not in ("", "_run_grid")
+    return helper and not any(is_address(context.names.get(name)) for name in context.parameters)
 
 
 def _a_pointer(context: ErrorContext) -> str:

@@ -58,6 +58,13 @@ def test_another_block_size_or_group_may_only_avoid_the_mistake():
     assert naturalness(launcher, edits["0", "1"]) is Naturalness.NATURAL
 
 
+def test_a_block_that_is_named_after_the_length_it_divides_is_not_said_to_be_the_mistake():
+    launcher = "def f(x, N, BLOCK_N, BLOCK_K):\n    kernel[(triton.cdiv(N, BLOCK_N),)](x, TN=BLOCK_K)\n"
+    edits = {(e.old, e.new): e for e in edits_of(launcher)}
+    assert naturalness(launcher, edits["BLOCK_N", "BLOCK_K"]) is Naturalness.ODD
+    assert naturalness(launcher, edits["BLOCK_K", "BLOCK_N"]) is Naturalness.NATURAL
+
+
 def test_a_doubtful_edit_is_not_printed_and_only_its_line_is_told():
     sure = OneEdit("name", 5, "S_q", "H", 5, quoted=("S_k - S_q", "S_k - H"))
     doubtful = OneEdit("name", 5, "S_q", "H", 5, quoted=("S_k - S_q", "S_k - H"), doubt=True)

@@ -295,6 +295,14 @@ HELPER = (
 )
 
 
+def test_a_helper_that_was_given_no_address_is_not_advised_to_add_one():
+    helper = "@triton.jit\ndef read(at, mask):\n    return tl.load(at, mask=mask)\n\n\n@triton.jit\n"
+    changes = (("@triton.jit\n", helper), (LOAD_X, "read(offsets, mask)"))
+    words = said(VECTOR, *changes)
+    assert "`at` holds plain numbers (int32): no parameter of read holds an address here" in words
+    assert "x_ptr" not in words
+
+
 def test_a_helper_without_return_is_found_by_what_it_gave():
     assert "m is None: `largest(x)` returned nothing" in said(ROW, *HELPER)
 

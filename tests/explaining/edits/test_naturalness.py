@@ -97,3 +97,17 @@ def test_a_value_that_is_right_is_no_place_for_a_factor_that_lacks_where_it_is_u
 def test_a_line_that_returns_names_is_not_where_a_factor_is_wrong():
     assert levels(6, "dv / alpha") | levels(6, "(v)") == {Naturalness.UNUSUAL}
     assert levels(4, "v") == {Naturalness.NATURAL}
+
+
+def test_an_edit_that_makes_a_shift_vanish_or_halves_a_rounding_is_odd():
+    function = "def f(n, S_q, S_k, B):\n    shift = n + S_q - S_k\n    return (shift + B - 1) // B\n"
+    edits = {(e.line, e.old, e.new): e for e in edits_of(function) if not e.also}
+    assert naturalness(function, edits[2, "S_k", "S_q"]) is Naturalness.ODD
+    assert naturalness(function, edits[2, "S_q", "S_k"]) is Naturalness.ODD
+    assert naturalness(function, edits[3, "shift + B", "shift"]) is Naturalness.ODD
+
+
+def test_a_remainder_in_the_place_of_a_quotient_is_natural_in_a_loop_s_bounds_too():
+    loop = "def f(n, B):\n    start = n % B\n    for i in range(start, n):\n        print(i)\n"
+    edits = [e for e in edits_of(loop) if (e.line, e.new) == (2, "n // B")]
+    assert [naturalness(loop, e) for e in edits[:1]] == [Naturalness.NATURAL]

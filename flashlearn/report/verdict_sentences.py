@@ -71,10 +71,15 @@ def next_step_of(result: CheckResult) -> str:
 
 
 def _is_never_written(result: CheckResult) -> bool:
-    """True if no program wrote any element of the first wrong output in the case that is spoken of."""
+    """True if no program wrote any element of the first wrong output in the case that is spoken of.
+
+    One that holds other values than zeros and NaN was added to, or written by other code.
+    """
     outcome = result.principal
     bad = [check for check in outcome.outputs if not check.ok] if outcome is not None else []
-    return bool(bad) and bad[0].writers is not None and bool((bad[0].writers < 0).all())
+    if not bad or bad[0].writers is None or not bool((bad[0].writers < 0).all()):
+        return False
+    return bad[0].got is None or not bool(bad[0].got.float().nan_to_num().any())
 
 
 def with_its_case(result: CheckResult, message: str, case: str = "") -> str:

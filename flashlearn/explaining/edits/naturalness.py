@@ -72,6 +72,8 @@ def naturalness(text: str, edit: Edit) -> Naturalness:
         return Naturalness.UNUSUAL  # one of the two may be too many
     if kind.name == "missing guard" and "where(" in _line(text, edit.line):
         return Naturalness.UNUSUAL  # its guard may test for something else
+    if kind.name == "argument order" and "where(" in _line(text, edit.line):
+        return Naturalness.UNUSUAL  # its condition may be what is wrong
     if kind is OTHER_NAME and not similar(edit.old, edit.new):
         if bounds:
             return Naturalness.ODD

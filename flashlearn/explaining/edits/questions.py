@@ -27,7 +27,6 @@ OPERATIONS = {
     frozenset(("/", "//")): "Is this a whole number, and what becomes of the remainder?",
 }
 SIDES = "What belongs where the condition is true, and what where it is false?"
-CONDITION_AND_SIDES = "Where is this condition true, and what belongs there and elsewhere?"
 ENDS = "Try small numbers by hand: what does this come to, and what should it be?"
 BASES = {
     "exp": "Which base does this exponential have, e or 2, and for which one is its argument meant?",
@@ -93,17 +92,11 @@ def _of_comparison(old: str, new: str) -> str:
     return "For which values must this condition be true?" if opposite else ""
 
 
-def _of_argument_order(old: str, new: str) -> str:
-    """Of two exchanged sides, that of a wrong condition may just as well be the mistake."""
-    return CONDITION_AND_SIDES if "where(" in old else ""
-
-
 def _of_name(old: str, new: str) -> str:
     return MASKED if "<" in new and "<" not in old else ""
 
 
 BY_KIND: dict[str, Callable[[str, str], str]] = {
-    "argument order": _of_argument_order,
     "operator": _of_operator,
     "redundant operand": _of_operand,
     "constant": _of_constant,

@@ -111,3 +111,9 @@ def test_a_remainder_in_the_place_of_a_quotient_is_natural_in_a_loop_s_bounds_to
     loop = "def f(n, B):\n    start = n % B\n    for i in range(start, n):\n        print(i)\n"
     edits = [e for e in edits_of(loop) if (e.line, e.new) == (2, "n // B")]
     assert [naturalness(loop, e) for e in edits[:1]] == [Naturalness.NATURAL]
+
+
+def test_exchanged_sides_may_make_up_for_a_wrong_condition():
+    kernel = "def f(m):\n    top = tl.where(m > 9, m, 0.0)\n    return top\n"
+    edits = [e for e in edits_of(kernel) if e.kind.name == "argument order" and e.new.startswith("0.0")]
+    assert [naturalness(kernel, e) for e in edits] == [Naturalness.UNUSUAL]

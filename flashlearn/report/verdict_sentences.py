@@ -30,7 +30,10 @@ SENTENCES = {
     Status.UNDECIDED: "Every case passes, but the final review of the answer could not be completed.",
     Status.NEEDS_GPU: "This exercise runs only on a GPU, and this machine has none.",
 }
-NEVER_WRITTEN = "How many programs does the grid have in this case, and into which tensor do they store?"
+NEVER_WRITTEN = (
+    "How many programs does the grid have in this case, into which tensor do they store, and which lanes do "
+    "the masks of the stores let through?"
+)
 NEXT_STEPS = {
     Status.TIMEOUT: "Look for a loop that never ends, or a grid of far more programs than blocks.",
     Status.OUT_OF_BOUNDS: "Compare the marked line's addresses with the tensor's size.",

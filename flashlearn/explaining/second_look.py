@@ -190,6 +190,8 @@ def _after_one(search: Search, repair: PartialRepair, explain: Explain) -> Findi
         return None  # one case is soon right
     if repair.edit.kind.by_chance and not repair.outputs and 2 * len(passing) <= len(failing):
         return None  # another operation may lead to the numbers of a known mistake
+    if not alone and repair.edit.kind.mixes_names and _is_seen_still(search.finding, found.parts[1]):
+        return None  # another name may only avoid in some cases what is still seen in the others
     few = not repair.outputs and not stopped and 2 * len(passing) < len(failing)
     if few and not alone and isinstance(found.parts[1].kind, Rule):
         return None  # what is seen in the others may be what the edit has done
@@ -201,6 +203,11 @@ def _enough(repair: PartialRepair, failing: Sequence[Outcome]) -> float:
     if len(failing) == 2 and not repair.edit.kind.by_chance and not repair.edit.kind.mixes_names:
         return 1
     return max(2, MIN_SHARE * len(failing))
+
+
+def _is_seen_still(before: Finding | None, after: Finding) -> bool:
+    """Whether what was observed of the answer is of the kind that is observed of a copy with an edit, too."""
+    return before is not None and before.kind.observed and type(before.kind) is type(after.kind)
 
 
 def _spoils(before: Outcome, after: Outcome) -> bool:

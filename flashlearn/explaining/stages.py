@@ -320,7 +320,10 @@ def with_declared_mistake(search: Search) -> Finding | None:
     declared = finding is not None and finding.mistake in exercise.explained.mistakes
     if finding is None or (declared and not finding.partial) or not search.wrong:
         return None  # a declared kernel that fails just so in every case explains them all
-    also = find_declared(exercise, [o for o in comparable(outcomes) if o.status is Status.WRONG])
+    complete = [o for o in comparable(outcomes) if o.status is Status.WRONG]
+    if len(complete) == 1 and not any(map(has_wrong_numbers, complete[0].outputs)):
+        return None  # an output that is not written there has many causes
+    also = find_declared(exercise, complete)
     if also is None or also.fits < MOSTLY * also.of or also.mistake == finding.mistake:
         return None  # a wrong address may make cases wrong in which it happens to stay inside
     return Finding(Besides((finding, also)), finding.place, finding.fits, finding.of, partial=True)

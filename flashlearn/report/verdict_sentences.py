@@ -30,7 +30,10 @@ SENTENCES = {
     Status.UNDECIDED: "Every case passes, but the final review of the answer could not be completed.",
     Status.NEEDS_GPU: "This exercise runs only on a GPU, and this machine has none.",
 }
-NEVER_WRITTEN = "How many programs does the grid have in this case, and into which tensor do they store?"
+NEVER_WRITTEN = (
+    "How many programs does the grid have in this case, into which tensor do they store, and which lanes do "
+    "the masks of the stores let through?"
+)
 NEXT_STEPS = {
     Status.TIMEOUT: "Look for a loop that never ends, or a grid of far more programs than blocks.",
     Status.OUT_OF_BOUNDS: "Compare the marked line's addresses with the tensor's size.",
@@ -71,10 +74,15 @@ def next_step_of(result: CheckResult) -> str:
 
 
 def _is_never_written(result: CheckResult) -> bool:
-    """True if no program wrote any element of the first wrong output in the case that is spoken of."""
+    """True if no program wrote any element of the first wrong output in the case that is spoken of.
+
+    One that holds other values than zeros and NaN was added to, or written by other code.
+    """
     outcome = result.principal
     bad = [check for check in outcome.outputs if not check.ok] if outcome is not None else []
-    return bool(bad) and bad[0].writers is not None and bool((bad[0].writers < 0).all())
+    if not bad or bad[0].writers is None or not bool((bad[0].writers < 0).all()):
+        return False
+    return bad[0].got is None or not bool(bad[0].got.float().nan_to_num().any())
 
 
 def with_its_case(result: CheckResult, message: str, case: str = "") -> str:

@@ -9,9 +9,10 @@ from flashlearn.explaining.edits.search import edits_of
 from flashlearn.explaining.findings.edits import OneEdit
 from flashlearn.explaining.findings.two_mistakes import AfterRepair
 from flashlearn.explaining.repaired import Repaired
+from flashlearn.explaining.second_look import _is_seen_still
 from flashlearn.judging.cases import run, run_observed
 from flashlearn.lessons import find
-from flashlearn.outcome import Finding, Status
+from flashlearn.outcome import Finding, FindingKind, Status
 from flashlearn.running.answer import Here
 from tests.corpus.entries import find_entries
 from tests.corpus.functions import function_from_text
@@ -162,3 +163,16 @@ def test_numbers_rounded_to_fp32_where_fp64_is_asked_for_are_no_second_mistake(a
     assert (
         "still wrong" in finding.sentence or "two mistakes" in finding.sentence or "2 *" in finding.sentence
     ) is another
+
+
+def test_what_is_observed_before_and_after_an_edit_is_seen_still():
+    class Seen(FindingKind):
+        observed = True
+
+    class Named(FindingKind):
+        pass
+
+    assert _is_seen_still(Finding(Seen()), Finding(Seen()))
+    assert not _is_seen_still(Finding(Seen()), Finding(Named()))
+    assert not _is_seen_still(Finding(Named()), Finding(Named()))
+    assert not _is_seen_still(None, Finding(Seen()))

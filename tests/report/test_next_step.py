@@ -73,3 +73,17 @@ def test_a_small_case_is_named_where_several_fail():
 
 def test_without_quantities_the_formula_is_what_to_compare_with():
     assert step("row_sum", {"s"}) == "Compare your intermediate values with the formula's."
+
+
+def test_of_an_output_that_holds_numbers_no_store_is_asked_about():
+    exercise = find("dq_kernel")
+    nobody = torch.full((2,), -1)
+
+    def of(*got: float) -> str:
+        check = OutputCheck("dq", False, got=torch.tensor(got), writers=nobody)
+        return next_step_of(
+            CheckResult(exercise, (Outcome(exercise.cases[0], Status.WRONG, outputs=(check,)),))
+        )
+
+    assert "into which tensor do they store" in of(0.0, float("nan"))
+    assert "into which tensor do they store" not in of(0.0, 1.5)  # it was added to, atomically

@@ -17,7 +17,7 @@ from flashlearn.explaining.edits.dtypes import CAST, DTYPE
 from flashlearn.explaining.edits.edit import Edit, lines_of, name_of, names_in
 from flashlearn.explaining.edits.name_families import similar
 from flashlearn.explaining.edits.names import CONSTANT, OTHER_NAME, REDUNDANT_FACTOR
-from flashlearn.explaining.edits.operators import OPERATOR
+from flashlearn.explaining.edits.operators import OPERATOR, REDUNDANT_OPERAND
 from flashlearn.explaining.edits.rounding import ROUND_UP
 from flashlearn.explaining.edits.slicing import assignments
 
@@ -34,6 +34,9 @@ ODD_IN_BOUNDS += ("missing factor", "redundant factor", "pitch")
 
 ODD_OPERATORS = ("+", "*")
 """Exchanged for each other by chance only."""
+
+REMAINDER_OR_QUOTIENT = ("%", "/")
+"""Exchanged for each other, they do not merely make a loop longer."""
 
 COMMON_NUMBERS = ("0", "1", "2", "0.0", "1.0", "True", "False", 'float("-inf")')
 
@@ -68,17 +71,22 @@ def naturalness(text: str, edit: Edit) -> Naturalness:
         return Naturalness.NATURAL
     if kind is OTHER_NAME and _puts_it_twice(edit, text):
         return Naturalness.UNUSUAL  # two that are equally large stand in for each other
+    if _makes_a_difference_vanish(text, edit) or _halves_a_rounding(text, edit):
+        return Naturalness.ODD
     if kind is OTHER_NAME and _is_a_factor_twice(text, edit):
         return Naturalness.UNUSUAL  # one of the two may be too many
     if kind.name == "missing guard" and GUARDS.search(_line(text, edit.line)):
         return Naturalness.UNUSUAL  # its guard may test for something else
     if kind is OTHER_NAME and _parts_a_length_from_its_block(text, edit):
         return Naturalness.ODD  # the launch may give the kernel the other size by mistake
+    if kind.name == "argument order" and "where(" in _line(text, edit.line):
+        return Naturalness.UNUSUAL  # its condition may be what is wrong
     if kind is OTHER_NAME and not similar(edit.old, edit.new):
         if bounds:
             return Naturalness.ODD
         return Naturalness.UNUSUAL if edit.old[:1].isupper() else Naturalness.NATURAL
-    if bounds and kind.name in ODD_IN_BOUNDS and not _drops_a_number(edit):
+    quotient = kind is OPERATOR and _operator(edit) == {*REMAINDER_OR_QUOTIENT}
+    if bounds and kind.name in ODD_IN_BOUNDS and not quotient and not _drops_a_number(edit):
         return Naturalness.ODD
     if bounds and kind.name == "start value" and len(edit.old) > 1 and not edit.old.isupper():
         return Naturalness.ODD  # a loop from 0 on does all that any other start does
@@ -185,6 +193,24 @@ def _parts_a_length_from_its_block(text: str, edit: Edit) -> bool:
     divided = re.search(rf"\b(\w+)(?:, ?| ?// ?){re.escape(edit.old)}\b", _line(text, edit.line))
     last = edit.old.rpartition("_")
     return bool(divided and last[1]) and divided[1].lower().rpartition("_")[2] == last[2].lower()
+
+
+def _makes_a_difference_vanish(text: str, edit: Edit) -> bool:
+    """True for `S_q - S_k` that becomes `S_q - S_q`: nobody writes it, and it drops a shift."""
+    name, raw = re.escape(edit.new), text.encode()
+    if edit.kind is not OTHER_NAME or not edit.new.isidentifier():
+        return False
+    before, after = raw[: edit.start].decode(), raw[edit.end :].decode()
+    return bool(re.search(rf"\b{name} ?- ?$", before) or re.match(rf" ?- ?{name}\b(?! ?[*/%.\[])", after))
+
+
+def _halves_a_rounding(text: str, edit: Edit) -> bool:
+    """True for `(n + B - 1) // B` that becomes `(n - 1) // B`, which rounds neither up nor down."""
+    if edit.kind is not REDUNDANT_OPERAND or not edit.old.startswith(f"{edit.new} + "):
+        return False
+    dropped = re.escape(edit.old.removeprefix(f"{edit.new} + "))
+    after = text.encode()[edit.end :].decode()
+    return bool(re.match(rf" ?- ?1\)* ?// ?{dropped}\b", after))
 
 
 def _line(text: str, number: int) -> str:

@@ -139,7 +139,8 @@ class ArgumentsExchanged(FindingKind):
         a, b = self.arguments
         return Wording(
             f"Your answer is the right one for {a} and {b} in each other's place.",
-            f"Follow {a} and {b} through your function, line by line: where is one in the other's place?",
+            f"Follow {a} and {b} through your function, line by line: is one in the other's place, or is a "
+            "term missing where they are used?",
         )
 
 

@@ -122,3 +122,23 @@ def test_a_guard_that_masked_fill_gives_may_test_for_something_else():
     text = "def f(m, x):\n    w = torch.exp(m - x).masked_fill(m == math.inf, 0.0)\n    return w"
     guards = [e for e in edits_of(text) if e.kind.name == "missing guard"]
     assert {naturalness(text, e) for e in guards} <= {Naturalness.UNUSUAL}
+
+
+def test_an_edit_that_makes_a_shift_vanish_or_halves_a_rounding_is_odd():
+    function = "def f(n, S_q, S_k, B):\n    shift = n + S_q - S_k\n    return (shift + B - 1) // B\n"
+    edits = {(e.line, e.old, e.new): e for e in edits_of(function) if not e.also}
+    assert naturalness(function, edits[2, "S_k", "S_q"]) is Naturalness.ODD
+    assert naturalness(function, edits[2, "S_q", "S_k"]) is Naturalness.ODD
+    assert naturalness(function, edits[3, "shift + B", "shift"]) is Naturalness.ODD
+
+
+def test_a_remainder_in_the_place_of_a_quotient_is_natural_in_a_loop_s_bounds_too():
+    loop = "def f(n, B):\n    start = n % B\n    for i in range(start, n):\n        print(i)\n"
+    edits = [e for e in edits_of(loop) if (e.line, e.new) == (2, "n // B")]
+    assert [naturalness(loop, e) for e in edits[:1]] == [Naturalness.NATURAL]
+
+
+def test_exchanged_sides_may_make_up_for_a_wrong_condition():
+    kernel = "def f(m):\n    top = tl.where(m > 9, m, 0.0)\n    return top\n"
+    edits = [e for e in edits_of(kernel) if e.kind.name == "argument order" and e.new.startswith("0.0")]
+    assert [naturalness(kernel, e) for e in edits] == [Naturalness.UNUSUAL]

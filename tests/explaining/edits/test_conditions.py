@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from flashlearn.exercise import Case
@@ -96,3 +98,22 @@ def test_where_only_other_lengths_fail_names_of_lengths_are_exchanged_early():
 def test_where_only_several_batch_entries_with_several_heads_fail_their_order_is_tried_first():
     one, both = {"B": 1, "H": 3, "S_q": 8, "S_k": 8}, {"B": 2, "H": 3, "S_q": 8, "S_k": 8}
     assert order(KERNEL, (Status.PASS, one), (Status.WRONG, both))[0] == ("h * B + b", "b * H + h")
+
+
+def test_where_an_index_is_negative_a_difference_becomes_a_sum_early():
+    text = """
+@triton.jit
+def kernel(x_ptr, z_ptr, n, row, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK - tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + i * row, mask=i < n, other=0.0)
+    tl.store(z_ptr + i, x - 1.0, mask=i < n)
+"""
+    edits = [(0, edit) for edit in edits_of(text.strip())]
+    outside = Outcome(Case("n 4"), Status.OUT_OF_BOUNDS, fault=("load", True, (-1,), "below"))
+    tried = [ranked(edits, [replace(outside, fault=outside.fault[:n])], Hints([None])) for n in (3, 4)]
+    places = [[edit.new for _, edit in one].index(_sum_of(text)) for one in tried]
+    assert places[1] < 3 < places[0]
+
+
+def _sum_of(text: str) -> str:
+    return text.split("i = ")[1].split("\n")[0].replace("-", "+")

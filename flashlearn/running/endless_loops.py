@@ -28,7 +28,10 @@ def endless_loop(place: Place | None) -> tuple[Place, str] | None:
     if not loops:
         return None
     loop = max(loops, key=lambda node: node.lineno)
-    names = " or ".join(f"`{name}`" for name in sorted(_names(loop.test)))
+    called = {
+        n.func.id for n in ast.walk(loop.test) if isinstance(n, ast.Call) and isinstance(n.func, ast.Name)
+    }
+    names = " or ".join(f"`{name}`" for name in sorted(_names(loop.test) - called))
     text = linecache.getline(place.file, loop.lineno).rstrip()
     condition = ast.unparse(loop.test)
     if not names:

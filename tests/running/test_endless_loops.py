@@ -61,13 +61,13 @@ def test_a_list_that_grows_in_a_loop_is_not_said_to_stay_as_it_is(tmp_path):
 def test_a_stop_in_a_kernel_of_the_course_is_told_by_the_line_of_the_answer_that_runs_it(tmp_path):
     """The line that a limit meets by chance in a kernel that is right says nothing of a loop around it."""
     file = tmp_path / "cell.py"
-    file.write_text("def train(n, run):\n    step = 0\n    while step < n:\n        run()\n")
+    file.write_text("def train(n, run):\n    step = 0\n    while step < len(n):\n        run()\n")
     lent = compile("def run():\n    raise TimeLimit\n", str(KERNELS / "lent.py"), "exec")
     names = {"TimeLimit": TimeLimit}
     exec(lent, names)
     exec(compile(file.read_text(), str(file), "exec"), names)
     with pytest.raises(TimeLimit) as met:
-        names["train"](2, names["run"])
+        names["train"]([2], names["run"])
     status, sentence, place = failure(met.value, 1.0, names["train"])
     assert status is Status.TIMEOUT and (place.file, place.line) == (str(file), 3)
-    assert sentence.endswith("Nothing in the loop `while step < n` changes `n` or `step`.")
+    assert sentence.endswith("Nothing in the loop `while step < len(n)` changes `n` or `step`.")

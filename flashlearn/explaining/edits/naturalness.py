@@ -69,10 +69,10 @@ def naturalness(text: str, edit: Edit) -> Naturalness:
         return Naturalness.ODD
     if bounds and _takes_a_shift_back(text, edit):
         return Naturalness.NATURAL
-    if kind is OTHER_NAME and _puts_it_twice(edit, text):
-        return Naturalness.UNUSUAL  # two that are equally large stand in for each other
     if _makes_a_difference_vanish(text, edit) or _halves_a_rounding(text, edit):
         return Naturalness.ODD
+    if kind is OTHER_NAME and _puts_it_twice(edit, text):
+        return Naturalness.UNUSUAL  # two that are equally large stand in for each other
     if kind is OTHER_NAME and _is_a_factor_twice(text, edit):
         return Naturalness.UNUSUAL  # one of the two may be too many
     if kind.name == "missing guard" and GUARDS.search(_line(text, edit.line)):

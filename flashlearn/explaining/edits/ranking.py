@@ -61,12 +61,14 @@ def ranked(
 class Situation:
     """What the wrong cases of an answer have in common.
 
-    `tag` is the one that characterises them, or "". A `memory_fault` is an access out of bounds or a race.
+    `tag` is the one that characterises them, or "". A `memory_fault` is an access out of bounds or a race; a
+    `negative_index` is one below 0 in such an access.
     """
 
     tag: str
     memory_fault: bool
     only_races: bool
+    negative_index: bool
     everywhere: bool
     only_causal: bool
     only_with_heads: bool
@@ -94,6 +96,7 @@ def situation_of(outcomes: Sequence[Outcome]) -> Situation:
         tag,
         memory_fault,
         only_races=memory_fault and Status.OUT_OF_BOUNDS not in statuses,
+        negative_index=any(map(_is_negative, outcomes)),
         everywhere=Status.PASS not in statuses,
         only_causal=_only_causal(outcomes),
         only_with_heads=tag != "strided" and _only_with_heads(outcomes),
@@ -141,7 +144,9 @@ class _Ranking:
             likely *= factors["unread name"]
         lines = {edit.line, *edit.also}
         in_address = bool(hints.address) and bool(lines & hints.address[section])
-        if hints.address and not in_address and not kind.inserts_statement:
+        if found.negative_index and kind is OPERATOR and _adds(edit):
+            likely *= factors["minus of a negative index"]  # it may be in the caller of what accesses
+        elif hints.address and not in_address and not kind.inserts_statement:
             likely *= factors["unlikely"]
         elif hints.address and kind.mixes_names:
             likely *= factors["mixed names in address"]
@@ -177,6 +182,17 @@ def _exchanges_quotient(edit: Edit) -> bool:
     return edit.kind is OPERATOR and (
         edit.old.replace("%", "//", 1) == edit.new or edit.old.replace("//", "%", 1) == edit.new
     )
+
+
+def _is_negative(outcome: Outcome) -> bool:
+    """True if an access out of bounds has an index below 0."""
+    outside = outcome.status is Status.OUT_OF_BOUNDS
+    return outside and bool({"below", ("cause", "below")} & {*outcome.fault})
+
+
+def _adds(edit: Edit) -> bool:
+    """True for a sum in the place of a difference."""
+    return edit.new.count("+") > edit.old.count("+") and edit.new.count("-") < edit.old.count("-")
 
 
 def _exchanges_lengths(edit: Edit) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from flashlearn.exercise import Case
@@ -115,3 +117,22 @@ def test_where_an_access_is_out_of_bounds_a_quotient_is_tried_for_a_remainder_ea
     wrong = order(text, (Status.PASS, {"B": 1, "H": 1}), (Status.WRONG, sizes))
     exchanged = ("n % H", "n // H")
     assert stray.index(exchanged) < min(wrong.index(exchanged), 12)
+
+
+def test_where_an_index_is_negative_a_difference_becomes_a_sum_early():
+    text = """
+@triton.jit
+def kernel(x_ptr, z_ptr, n, row, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK - tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + i * row, mask=i < n, other=0.0)
+    tl.store(z_ptr + i, x - 1.0, mask=i < n)
+"""
+    edits = [(0, edit) for edit in edits_of(text.strip())]
+    outside = Outcome(Case("n 4"), Status.OUT_OF_BOUNDS, fault=("load", True, (-1,), "below"))
+    tried = [ranked(edits, [replace(outside, fault=outside.fault[:n])], Hints([None])) for n in (3, 4)]
+    places = [[edit.new for _, edit in one].index(_sum_of(text)) for one in tried]
+    assert places[1] < 3 < places[0]
+
+
+def _sum_of(text: str) -> str:
+    return text.split("i = ")[1].split("\n")[0].replace("-", "+")

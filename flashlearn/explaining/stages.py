@@ -321,12 +321,18 @@ def with_declared_mistake(search: Search) -> Finding | None:
     if finding is None or (declared and not finding.partial) or not search.wrong:
         return None  # a declared kernel that fails just so in every case explains them all
     complete = [o for o in comparable(outcomes) if o.status is Status.WRONG]
-    if len(complete) == 1 and not any(map(has_wrong_numbers, complete[0].outputs)):
+    if len(complete) == 1 and _shows_unwritten_alone(complete[0]):
         return None  # an output that is not written there has many causes
     also = find_declared(exercise, complete)
     if also is None or also.fits < MOSTLY * also.of or also.mistake == finding.mistake:
         return None  # a wrong address may make cases wrong in which it happens to stay inside
     return Finding(Besides((finding, also)), finding.place, finding.fits, finding.of, partial=True)
+
+
+def _shows_unwritten_alone(outcome: Outcome) -> bool:
+    """True if some elements of the wrong outputs were never written, and no number is wrong."""
+    unwritten = any(not c.ok and c.writers is not None and (c.writers < 0).any() for c in outcome.outputs)
+    return unwritten and not any(map(has_wrong_numbers, outcome.outputs))
 
 
 def with_edit_for_fault(search: Search) -> Finding | None:

@@ -148,7 +148,8 @@ class HowJudged:
     arithmetic of single elements, and torch may do none of it with the inputs in the launcher. Where there
     are `real_sizes`, offsets of inputs that large must not overflow: B, H, S and D of tensors [B, H, S, D],
     or sizes of matrices with "rows apart" or "columns apart", the elements between two. With `many_heads` B
-    and H may each be as large as a GPU's grid is along its second axis.
+    and H may each be as large as a GPU's grid is along its second axis. With `many_parts` a launcher keeps
+    parts of a sum, one after the other, each as large as Q: no integer may wrap around on the way to one.
     `call(function, inputs)` replaces the plain call where outputs are not what the function returns
     (gradients of it, say), and runs where the function does; `read(returned, inputs)` makes the outputs of
     what came back, and runs where it is judged. `review(answer, earlier)` looks at an answer
@@ -177,6 +178,7 @@ class HowJudged:
     grows: Callable[[Inputs], int] | None = None
     real_sizes: Mapping[str, int] = field(default_factory=dict)
     many_heads: bool = False
+    many_parts: bool = False
     call: Callable[[Callable[..., Any], Inputs], Any] | None = None
     read: Callable[[Any, Inputs], Any] | None = None
     review: Callable[[Any, Earlier], str] | None = None

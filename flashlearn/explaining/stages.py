@@ -30,9 +30,11 @@ from flashlearn.explaining.findings.shape import Shape
 from flashlearn.explaining.findings.two_mistakes import Besides
 from flashlearn.explaining.formula_stages import with_edit_of_the_rest
 from flashlearn.explaining.matching import comparable, has_wrong_numbers
+from flashlearn.explaining.mistake_pairs import FEWEST_CHANGED
 from flashlearn.explaining.nan_origins import differ, first_in_formula, nan_origin
 from flashlearn.explaining.stage import Search, attempted
 from flashlearn.explaining.unused_strides import find_unused_strides
+from flashlearn.later import torch
 from flashlearn.outcome import Finding, Outcome, OutputCheck, Status
 
 MOSTLY = 0.75
@@ -321,12 +323,18 @@ def with_declared_mistake(search: Search) -> Finding | None:
     if finding is None or (declared and not finding.partial) or not search.wrong:
         return None  # a declared kernel that fails just so in every case explains them all
     complete = [o for o in comparable(outcomes) if o.status is Status.WRONG]
-    if len(complete) == 1 and _shows_unwritten_alone(complete[0]):
-        return None  # an output that is not written there has many causes
+    if len(complete) == 1 and (_shows_unwritten_alone(complete[0]) or _has_few_numbers(complete[0])):
+        return None  # an output that is not written there, or a single number, has many causes
     also = find_declared(exercise, complete)
     if also is None or also.fits < MOSTLY * also.of or also.mistake == finding.mistake:
         return None  # a wrong address may make cases wrong in which it happens to stay inside
     return Finding(Besides((finding, also)), finding.place, finding.fits, finding.of, partial=True)
+
+
+def _has_few_numbers(outcome: Outcome) -> bool:
+    """True if the wrong outputs of a case have fewer numbers than tell one mistake from another."""
+    wrong = [check.expected for check in outcome.outputs if not check.ok]
+    return sum(x.numel() for x in wrong if isinstance(x, torch.Tensor)) < FEWEST_CHANGED
 
 
 def _shows_unwritten_alone(outcome: Outcome) -> bool:

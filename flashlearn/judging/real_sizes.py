@@ -15,7 +15,7 @@ from flashlearn.interpreter.arguments import GRID_MOST
 from flashlearn.interpreter.cautions import GRID_AXIS, OVERFLOW
 from flashlearn.interpreter.index_overflow import spread, with_strides
 from flashlearn.interpreter.observers.int32_overflow import Int32Overflows
-from flashlearn.outcome import Caution, Outcome, Status
+from flashlearn.outcome import Caution, Outcome, Place, Status
 from flashlearn.running.answer import Answer
 from flashlearn.running.run_modes import Int32OverflowProbe
 
@@ -24,6 +24,12 @@ ROWS_APART, COLUMNS_APART = "rows apart", "columns apart"
 MANY_HEADS = {"B": 512, "H": 256, "S": 64, "D": 16}
 """More heads in all than a grid's second axis has room for, and fewer of each kind."""
 
+
+MANY_PARTS = {"B": 1024, "H": 512, "D": 128}
+"""So many that a part of one number for each element of Q has more than 2³¹ of them."""
+
+LONGEST = 128
+"""A kernel's loops over a longer case would take long."""
 
 PASS_BY = "The cases pass because their tensors are small."
 """Why a kernel whose offsets wrap around passes its cases."""
@@ -45,7 +51,10 @@ def check_offset_range(exercise: Exercise, answer: Answer) -> Caution | None:
 
     A kernel fails here only if it leaves a tensor with 32-bit integers that wrap around, as a GPU's do, and
     stays inside with integers that do not: anything else that happens proves nothing, and is not reported.
+    An offset between parts of a sum may wrap around and lead into another part: there no integer may.
     """
+    if exercise.judged.many_parts and (wrapped := _wraps_between_parts(exercise, answer)) is not None:
+        return wrapped
     for inputs, words in large_inputs(exercise):
         wrapped = answer.run(inputs, Int32OverflowProbe())
         overflows = wrapped.observations.get(Int32Overflows)
@@ -53,15 +62,31 @@ def check_offset_range(exercise: Exercise, answer: Answer) -> Caution | None:
             continue
         if answer.run(inputs, Int32OverflowProbe(wide=True)).raised is not None:
             continue
-        value, place = overflows[0]
-        line = f"line {place.line}" if place is not None else "a line"
-        sentence = (
-            f"{words} {line} computes {value} in 32 bits, whose largest number is 2³¹ − 1: the offset wraps "
-            "around, and the address is outside the tensor. The cases pass because their tensors are small. "
-            "Convert the index to 64 bits, with `.to(tl.int64)`, before it is multiplied."
-        )
-        return Caution(OVERFLOW, sentence, place)
+        return _caution(words, *overflows[0], "is outside the tensor")
     return None
+
+
+def _caution(words: str, value: int, place: Place | None, leads: str) -> Caution:
+    line = f"line {place.line}" if place is not None else "a line"
+    sentence = (
+        f"{words} {line} computes {value} in 32 bits, whose largest number is 2³¹ − 1: the offset wraps "
+        f"around, and the address {leads}. {PASS_BY} "
+        "Convert the index to 64 bits, with `.to(tl.int64)`, before it is multiplied."
+    )
+    return Caution(OVERFLOW, sentence, place)
+
+
+def _wraps_between_parts(exercise: Exercise, answer: Answer) -> Caution | None:
+    """The first integer that wraps around where the parts of a sum are large, one after the other."""
+    wrapped = answer.run(_of_many_heads(exercise), Int32OverflowProbe())
+    overflows = wrapped.observations.get(Int32Overflows)
+    if (
+        not overflows
+        or answer.run(_of_many_heads(exercise), Int32OverflowProbe(wide=True)).raised is not None
+    ):
+        return None
+    words = f"With {', '.join(f'{name} {size}' for name, size in MANY_PARTS.items())},"
+    return _caution(words, *overflows[0], "is that of another part, or outside the tensor")
 
 
 def large_inputs(exercise: Exercise) -> Iterator[tuple[Inputs, str]]:
@@ -79,6 +104,13 @@ def large_inputs(exercise: Exercise) -> Iterator[tuple[Inputs, str]]:
         lines, strides = key.split()[0], (gap, 1) if key == ROWS_APART else (1, gap)
         words = f"Where neighbouring {lines} are {gap} elements apart, as in a view of a large matrix,"
         yield with_strides(exercise.inputs(case, case.generator()), strides), words
+
+
+def _of_many_heads(exercise: Exercise) -> Inputs:
+    """Inputs of the longest usual case with so many heads that the second part begins beyond 2³¹ elements."""
+    usual = [case for case in exercise.cases if max(case.sizes["S_q"], case.sizes["S_k"]) <= LONGEST]
+    case = max(usual, key=lambda case: case.sizes["S_q"] * case.sizes["S_k"])
+    return spread(exercise.inputs(case, case.generator()), {**MANY_PARTS, "S": case.sizes["S_q"]})
 
 
 def check_grid_axes(exercise: Exercise, answer: Answer, outcomes: Sequence[Outcome]) -> Caution | None:

@@ -51,7 +51,7 @@ def explained_and_left(result: CheckResult) -> str:
     if isinstance(finding.kind, Besides):
         return _of_those_that_ran(finding.parts[1], failing)
     if isinstance(finding.kind, RoundedBesides):
-        return f"the first mistake reproduces the numbers of {all_of(finding.of, 'failing case')}: {AGAIN}"
+        return f"the first mistake fits {all_of(finding.of, 'failing case')}, rounding apart: {AGAIN}"
     if isinstance(finding.kind, CaseStatus):
         return _others(result.principal, failing)
     if isinstance(finding.kind, DeclaredFault) and not _ran(failing) and finding.fits == finding.of:

@@ -183,7 +183,7 @@ def test_beside_two_named_mistakes_nothing_is_called_right():
     named = Finding(AtOnce(parts=(Finding(Sign("dq")), Finding(Sign("dk")))))
     sentence = Finding(WithItsLine((named, Finding(departure)))).sentence
     assert "though `den` is right" in Finding(departure).sentence and "den" not in sentence
-    assert sentence.endswith("One of the two mistakes shows in line 49: which one is not known.")
+    assert sentence.endswith("At least one of the two mistakes shows in line 49.")
 
 
 def test_a_tile_of_which_one_side_is_known_is_a_block_of_that_side():

@@ -11,6 +11,7 @@ from flashlearn.kernels import bias_gradient as bias
 from flashlearn.kernels import flash_backward_dkv as dkv
 from flashlearn.kernels import flash_forward as forward
 from flashlearn.kernels import matmul, softmax
+from flashlearn.kernels import repeatable_backward as parts
 from flashlearn.lessons import find
 from flashlearn.lessons.shared.variants import variant
 from flashlearn.outcome import Status
@@ -93,6 +94,18 @@ def test_a_head_of_32_bits_fails_where_the_heads_are_outermost_in_memory():
 @pytest.mark.parametrize("name", NARROW)
 def test_the_courses_indices_of_64_bits_do_not(name: str):
     exercise = find(name)
+    assert check_offset_range(exercise, Here(solution(exercise), exercise)) is None
+
+
+def test_an_offset_between_the_parts_of_a_sum_needs_64_bits():
+    narrow = variant(
+        parts.determinism,
+        parts.sum_of_shares_kernel,
+        edits=(("tl.program_id(2).to(tl.int64)", "tl.program_id(2)"),),
+    )
+    exercise = find("determinism")
+    caution = check_offset_range(exercise, Here(narrow, exercise))
+    assert "With B 1024, H 512, D 128, line" in caution.sentence and "another part" in caution.sentence
     assert check_offset_range(exercise, Here(solution(exercise), exercise)) is None
 
 

@@ -42,6 +42,8 @@ def avoids(text: str, edit: Edit) -> bool:
         return _turns_a_shift_round(edit)
     if edit.kind is TILES_TO_ELEMENTS:
         return any(edit.line == line for line in _counts_that_divide(text))
+    if edit.kind.name == "redundant statement":
+        return edit.line in _lines_of_numbers(text)
     if edit.kind not in (CONSTANT, SIZE):
         return False
     if edit.old in FLAGS:
@@ -168,12 +170,22 @@ def _numbers_that_choose(tree: ast.AST) -> Iterator[ast.expr]:
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.LShift):
             yield node
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Subscript):
-            parts = getattr(node.func.slice, "elts", [node.func.slice])
-            yield from (part for part in parts if isinstance(part, ast.Constant))
+            yield from (part for part in ast.walk(node.func.slice) if isinstance(part, ast.Constant))
         elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
             parts = getattr(node.value, "elts", ())
             if node.targets[0].id == "grid":
                 yield from (part for part in parts if isinstance(part, ast.Constant))
+
+
+@functools.lru_cache(maxsize=16)
+def _lines_of_numbers(text: str) -> frozenset[int]:
+    """The lines that give a name nothing but numbers, `cut = Shape(32, 32, 4)`: the sizes of tiles, say."""
+    found = set()
+    for statement, _, value in assignments(ast.parse(text)):
+        numbers = isinstance(value, ast.Call) and not names_in(value) - names_in(value.func)
+        if numbers and value.args and isinstance(statement, ast.Assign):
+            found.add(statement.lineno)
+    return frozenset(found)
 
 
 @functools.lru_cache(maxsize=16)

@@ -28,6 +28,9 @@ ALWAYS_MORE_WORK = ("round up", "atomic add")
 
 NUMBER_IN_SUM = re.compile(r"[+-] ?\d|\d ?[+-]")
 
+LENGTH_IN_PRODUCT = re.compile(r"\([^()]*\b[A-Z](_?[a-z]\w*)?\b[^()]*\) ?\*")
+"""A sum with a length in it, as a factor."""
+
 MOST_CASES = 8
 """In how many of the failing cases, those with most accesses first, a bound must be without effect."""
 
@@ -37,10 +40,18 @@ def wastes_work(trial: Trial, edit: Edit) -> bool:
     return trial.wasteful and edit.kind.name not in ALWAYS_MORE_WORK
 
 
+def multiplies_a_length(text: str, edit: Edit) -> bool:
+    """True for a bound of a loop that becomes `(i + S_k) * BLOCK`: it is beyond every end."""
+    return (
+        edit.kind is BRACKETS and edit.line in bound_lines(text) and bool(LENGTH_IN_PRODUCT.search(edit.new))
+    )
+
+
 def makes_up_for_all(trial: Trial, section: int, text: str, edit: Edit) -> bool:
-    """Whether an edit of `text` that repairs does so by another tile, more work, or a mask for every tile."""
+    """Whether an edit of `text` repairs by another tile, needless work, or masks for all tiles."""
     return (
         wastes_work(trial, edit)
+        or multiplies_a_length(text, edit)
         or makes_all_flags_alike(text, edit)
         or swallows_a_loop(trial, section, text, edit)
     )

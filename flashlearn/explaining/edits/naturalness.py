@@ -107,7 +107,12 @@ def naturalness(text: str, edit: Edit) -> Naturalness:
     if kind is CONSTANT and edit.new not in COMMON_NUMBERS and not edit.new.isidentifier():
         return Naturalness.UNUSUAL
     if kind.name in ("argument order", "exchanged names") and edit.line in _unpacking_lines(text):
-        return Naturalness.UNUSUAL
+        divides = "//" in edit.old and "%" in edit.old
+        return Naturalness.NATURAL if divides else Naturalness.UNUSUAL
+    if kind.name == "exchanged names" and edit.also:
+        return Naturalness.UNUSUAL  # the line that gives both names their values may be what is wrong
+    if bounds and kind.name == "wrong size" and not edit.old.isidentifier():
+        return Naturalness.ODD  # a loop that ends at a size leaves nothing to the other one
     if kind.name == "program axis" and "num_programs" in edit.old:
         return Naturalness.UNUSUAL
     if kind is DTYPE and edit.old.endswith(".dtype") and COPIED.search(text):

@@ -22,6 +22,9 @@ from flashlearn.running.run_modes import Edited
 SEARCH_WORK = 2_000
 """Work that a search may take: accesses to memory, and a fixed amount for each run of an edited text."""
 
+PARTITIONED_SEARCH_WORK = 600
+"""The same for Gluon kernels, whose partitions wait for each other: an access takes longer there."""
+
 KERNEL_RUN_WORK = 8
 """The fixed amount for an answer with a kernel."""
 
@@ -73,7 +76,9 @@ class NumericTrial:
         forms: bool = False,
         waits: bool = False,
     ):
-        self.exercise, self.answer, self.left = exercise, answer, float(SEARCH_WORK)
+        self.exercise, self.answer = exercise, answer
+        partitioned = any(o.observation is not None and o.observation.timeline for o in outcomes)
+        self.left = float(PARTITIONED_SEARCH_WORK if partitioned else SEARCH_WORK)
         self.watched = exercise.kind is not Kind.TORCH or any(map(_launches, outcomes))
         self.run_work = KERNEL_RUN_WORK if self.watched else TORCH_RUN_WORK
         asked = MISFITS if _only_dtypes(outcomes) else ("shape",)

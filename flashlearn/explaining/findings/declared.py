@@ -27,7 +27,7 @@ TAGS = {
 POSSIBLE = "What follows is one possible cause."
 """What is said before a mistake that is only possible."""
 
-FIRST_NAN = "In which line does the first NaN or infinity appear, and is this its cause?"
+FIRST_NAN = "Which NaN or infinity reaches the result, and where does it come from?"
 
 
 @dataclass(frozen=True)

@@ -145,10 +145,7 @@ class FirstDivergence(FindingKind):
         kind = self.instead.kind if self.instead is not None else ""
         if kind == "unmasked":
             query, key = self.instead.pair
-            return (
-                f"values for hidden keys, those of {self.quantity} without the mask, first for query "
-                f"{query} and key {key}"
-            )
+            return f"values for hidden keys, first for query {query} and key {key}"
         if kind == "multiple":
             right = f"; {self.times} times it would be right" if self.times else ""
             return f"{self.instead.factor} times {self.quantity}{though}{right}{others}"
@@ -204,7 +201,7 @@ class WithItsLine(FindingKind):
 def _one_shows(departure: Finding) -> str:
     """Where one of two mistakes is seen first: of which of them the line is, is not known."""
     line = getattr(departure.kind, "line", 0)  # of two departures, each has one
-    return f"One of the two mistakes shows in line {line}: which one is not known." if line else ""
+    return f"At least one of the two mistakes shows in line {line}." if line else ""
 
 
 @dataclass(frozen=True)

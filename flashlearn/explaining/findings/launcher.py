@@ -71,8 +71,8 @@ class StaleAnswer(LauncherFault):
 SHARES = "shares the memory of"
 
 SHARED = (
-    "Which line gives the result its memory? A view shares that of its tensor, and where nothing is to be "
-    "done `contiguous`, `reshape` and `to` return the tensor itself. Allocate separate memory for the result."
+    "Which line gives the result its memory? A view shares that of its tensor, and so may what `contiguous`, "
+    "`reshape` and `to` return. Allocate separate memory for the result."
 )
 """What to look for where the result lies in the input."""
 

@@ -95,11 +95,12 @@ class RightUpTo(FindingKind):
         if self.how == "multiple":
             then = "" if self.indirectly else f", and {reader} reads it as {self.needed}"
             if self.made:
-                then = f", and what line {self.user_line} makes of it is {self.made}"
-            given = "if that line gets" if then and not self.made else "with"
-            place = "" if then and not self.made else " in its place"
+                then = f"; line {self.user_line} makes {self.made} of it"
+            gives = (
+                f"If line {self.user_line} gets" if then and not self.made else f"If line {self.line} gives"
+            )
             return Wording(
-                f"{made}{then}: {given} {self.needed}{place}, every output is right (case {self.case}).",
+                f"{made}{then}. {gives} {self.needed}, every output is right (case {self.case}).",
                 "In which line does this factor belong, and in which is it one too many?",
             )
         return Wording(

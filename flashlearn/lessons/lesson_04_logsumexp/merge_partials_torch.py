@@ -75,7 +75,7 @@ def _faulty(*faults: str):
 
 MISTAKES = {
     "the empty merge is not guarded": Mistake(
-        "Where both parts are empty, m is −inf, and m_a − m is −inf + inf: NaN.",
+        "Where both parts are empty, m is −inf, and m_a − m or m_b − m without a guard is −inf + inf: NaN.",
         "Subtract a number that is finite: 0 where m is −inf. The weights are then exp(−inf) = 0.",
         wrong=_faulty("no guard"),
     ),

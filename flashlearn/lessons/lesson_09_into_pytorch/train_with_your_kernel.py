@@ -25,8 +25,8 @@ formula = faulty_formula(training_run)
 
 MISTAKES = {
     "the model sees the future": Mistake(
-        "This is the curve of a model whose attention is not causal: every position sees the "
-        "character that it should predict.",
+        "This is the curve of a model whose attention is not causal: positions see the "
+        "characters that they should predict.",
         "The model passes q, k and v to the attention that it is given, and nothing about a mask.",
         **formula("no mask"),
     ),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from flashlearn.exercise import Exercise, HowExplained, Kind, Mistake
 from flashlearn.lessons.lesson_11_one_pass import orders
 from flashlearn.lessons.lesson_11_one_pass.faulty_kernels import faulty
@@ -75,7 +77,7 @@ determinism = Exercise(
     outputs=OUTPUTS,
     inputs=one_pass_inputs,
     cases=(*COMMON, *MANY_KEYS),
-    judged=judged(orders.repeats, atomics=False),
+    judged=replace(judged(orders.repeats, atomics=False), many_parts=True),
     explained=HowExplained(
         weights=weight_readout(readouts.dv_weights),
         quantities=one_pass_quantities,

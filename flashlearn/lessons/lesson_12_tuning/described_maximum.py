@@ -54,9 +54,9 @@ def column_maximum(x: Tensor, faults: Faults = NONE, tile: Tile = (32, 32)) -> T
 
 MISTAKES = {
     "zeros beyond the last row": Mistake(
-        "The last block reaches beyond the tensor, and its rows there count as 0, which is the largest "
-        "number where a column holds only negative ones.",
-        "Which number in the rows from S on can never be the maximum?",
+        "At least one row that does not exist counts as 0, which is the largest number where a column "
+        "holds only negative ones.",
+        "Row i exists if i < S.",
         **with_faults(column_maximum, "zeros beyond"),
     ),
     "the maximum starts at 0": Mistake(

@@ -36,7 +36,7 @@ ANSWERS = {
     ),
     "alpha in dS and at the end": (
         "dkv_kernel", BACKWARD, [(DS, "t = alpha * p * (r - delta[:, None])")],
-        "t = alpha", "what line 26 makes of it is alpha (0.25) times dK: with P ∘ (dP − delta) in its place",
+        "t = alpha", "line 26 makes alpha (0.25) times dK of it. If line 24 gives P ∘ (dP − delta)",
         {"t"},
     ),
     "alpha twice in S": (

@@ -36,7 +36,7 @@ INSTEAD = {
     ),
     "dV of P without the mask": (
         "dkv_kernel_causal", CAUSAL_BACKWARD, [("t = p * (r", "t = tl.where(seen, p, 0.0) * (r")], 1,
-        "`p` still has values for hidden keys, those of exp(S − LSE)", "must be hidden in this tile",
+        "`p` still has values for hidden keys, first for query", "must be hidden in this tile",
     ),
 }  # fmt: skip
 

@@ -92,6 +92,12 @@ def test_another_choice_among_sizes_of_a_tile_is_told_from_a_tile_that_must_cove
     assert not chooses_a_tile(TILES, edit(TILES, 6, "n <= 3", "n < 3"))
 
 
+def test_without_the_line_that_chooses_the_tiles_others_are_used():
+    text = "def f(x):\n    cut = pick(x)\n    cut = Shape(32, 32, 4)\n    return run(x, cut)\n"
+    deleted = {e.line: e for e in edits_of(text) if e.kind.name == "redundant statement"}
+    assert avoids(text, deleted[3]) and not any(avoids(text, e) for n, e in deleted.items() if n != 3)
+
+
 def test_a_mask_in_both_parts_of_a_loop_makes_up_for_any_bound_between_them():
     parts = """@triton.jit
 def f(x, whole, end):

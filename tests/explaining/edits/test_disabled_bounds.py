@@ -7,7 +7,11 @@ from types import SimpleNamespace
 import pytest
 
 from flashlearn.explaining.edits import edits_of
-from flashlearn.explaining.edits.disabled_bounds import _without_a_bound, disables_a_bound
+from flashlearn.explaining.edits.disabled_bounds import (
+    _without_a_bound,
+    disables_a_bound,
+    multiplies_a_length,
+)
 from flashlearn.explaining.edits.search import find_edit
 from flashlearn.explaining.edits.verification import wasteful
 from flashlearn.judging.cases import run
@@ -98,3 +102,16 @@ def test_a_tile_as_long_as_the_row_is_no_repair_of_a_loop():
     answer = Here(function, exercise)
     finding = find_edit(exercise, answer, run(exercise, answer))
     assert finding is not None and finding.facts["new"].startswith("total += ")
+
+
+def test_a_length_times_a_block_is_no_bound():
+    text = """@triton.jit
+def f(x, S_k, Bc: tl.constexpr):
+    i = tl.program_id(0)
+    end = (i + 1) * Bc + S_k
+    for j in range(0, end, Bc):
+        x += j
+"""
+    products = [edit for edit in edits_of(text) if edit.kind.name == "brackets"]
+    beyond = [edit.new for edit in products if multiplies_a_length(text, edit)]
+    assert "(i + 1 + S_k) * Bc" in beyond and len(products) > len(beyond)

@@ -169,6 +169,8 @@ def _numbers_that_choose(tree: ast.AST) -> Iterator[ast.expr]:
     for node in ast.walk(tree):
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.LShift):
             yield node
+        elif isinstance(node, ast.Call) and name_of(node) == "min" and "cdiv(" in ast.unparse(node):
+            yield from (part for part in node.args if isinstance(part, ast.Constant))
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Subscript):
             yield from (part for part in ast.walk(node.func.slice) if isinstance(part, ast.Constant))
         elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):

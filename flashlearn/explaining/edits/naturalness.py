@@ -111,8 +111,8 @@ def naturalness(text: str, edit: Edit) -> Naturalness:
         return Naturalness.NATURAL if divides else Naturalness.UNUSUAL
     if kind.name == "exchanged names" and edit.also:
         return Naturalness.UNUSUAL  # the line that gives both names their values may be what is wrong
-    if bounds and kind.name == "wrong size" and not edit.old.isidentifier():
-        return Naturalness.ODD  # a loop that ends at a size leaves nothing to the other one
+    if kind.name == "wrong size" and "(" in edit.old:
+        return Naturalness.ODD  # a length in the place of what a bound is computed from masks every tile
     if kind.name == "program axis" and "num_programs" in edit.old:
         return Naturalness.UNUSUAL
     if kind is DTYPE and edit.old.endswith(".dtype") and COPIED.search(text):

@@ -127,8 +127,8 @@ def exchanged_name_edits(
             start, end = text.span(target)
             new = f"{other}, {one} = {text.of(node.value)}"
             if "(" not in text.of(target):
-                put = f"{other}, {one}"
-                yield Edit(EXCHANGED_NAMES, start, end, put, node.lineno, text.of(node), new)
+                kind = EXCHANGED_DIVISIONS if _divides_and_leaves(node.value) else EXCHANGED_NAMES
+                yield Edit(kind, start, end, f"{other}, {one}", node.lineno, text.of(node), new)
         for family in (names, sizes) if isinstance(node, ast.BinOp) else ():
             found = [n for n in ast.walk(node) if isinstance(n, ast.Name) and n.id in family]
             pairs = list(itertools.combinations(sorted({n.id for n in found}), 2))
@@ -138,6 +138,14 @@ def exchanged_name_edits(
                     new = renamed(text, node, own, {one: other, other: one})
                     late = LATE * bool(defined & names_in(node))  # their definitions are tried first
                     yield text.edit(EXCHANGED_NAMES, node, new, late)
+
+
+def _divides_and_leaves(value: ast.expr) -> bool:
+    """True for `n // H, n % H`, in this order or the other."""
+    parts = [part for part in getattr(value, "elts", ()) if isinstance(part, ast.BinOp)]
+    operators = {type(part.op) for part in parts}
+    operands = {(ast.unparse(part.left), ast.unparse(part.right)) for part in parts}
+    return operators == {ast.FloorDiv, ast.Mod} and len(parts) == 2 and len(operands) == 1
 
 
 def _quotients_and_remainders(function: ast.FunctionDef) -> Iterator[tuple[ast.Assign, ast.Assign]]:

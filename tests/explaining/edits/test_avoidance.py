@@ -92,6 +92,11 @@ def test_another_choice_among_sizes_of_a_tile_is_told_from_a_tile_that_must_cove
     assert not chooses_a_tile(TILES, edit(TILES, 6, "n <= 3", "n < 3"))
 
 
+def test_a_larger_limit_of_the_programs_only_avoids_that_a_program_stores_one_block():
+    text = "def f(x, n):\n    m = min(triton.cdiv(n, 256), 8)\n    kernel[(m,)](x, n)\n    return x + 256\n"
+    assert avoids(text, edit(text, 2, "8", "256"))
+
+
 def test_without_the_line_that_chooses_the_tiles_others_are_used():
     text = "def f(x):\n    cut = pick(x)\n    cut = Shape(32, 32, 4)\n    return run(x, cut)\n"
     deleted = {e.line: e for e in edits_of(text) if e.kind.name == "redundant statement"}

@@ -142,3 +142,10 @@ def test_exchanged_sides_may_make_up_for_a_wrong_condition():
     kernel = "def f(m):\n    top = tl.where(m > 9, m, 0.0)\n    return top\n"
     edits = [e for e in edits_of(kernel) if e.kind.name == "argument order" and e.new.startswith("0.0")]
     assert [naturalness(kernel, e) for e in edits] == [Naturalness.UNUSUAL]
+
+
+def test_a_length_in_the_place_of_a_computed_bound_is_odd():
+    head = "@triton.jit\ndef f(x, s, S_q, BM: tl.constexpr):\n"
+    text = f"{head}    free = tl.cdiv(tl.maximum(x - s, 0), BM)\n    return free + S_q\n"
+    sizes = [e for e in edits_of(text) if e.kind.name == "wrong size" and e.new == "S_q"]
+    assert {naturalness(text, e) for e in sizes} == {Naturalness.ODD}

@@ -56,3 +56,10 @@ def test_a_value_that_is_only_a_term_of_one_sum_is_not_given_the_opposite_sign_i
     assert not [new for kind, new in changes_of(text, 2) if kind == "sign" and new.startswith("-")]
     twice = text.replace("return ds", "return ds, delta")
     assert [new for kind, new in changes_of(twice, 2) if kind == "sign" and new.startswith("-")]
+
+
+def test_a_quotient_and_a_remainder_in_one_line_exchange_their_names():
+    head = "@triton.jit\ndef f(x, H, sb, sh):\n    n = tl.program_id(0)\n"
+    text = f"{head}    h, b = n // H, n % H\n    return x + b * sb + h * sh\n"
+    found = {(e.old, e.new) for e in edits_of(text) if e.kind.name == "exchanged divisions"}
+    assert found == {("h, b = n // H, n % H", "b, h = n // H, n % H")}

@@ -7,7 +7,10 @@ from importlib.resources import files
 
 import pytest
 
-from flashlearn.explaining import edits
+from flashlearn.explaining import (
+    edits,
+    waits,  # noqa: F401  (brings the kinds of Gluon kernels)
+)
 from flashlearn.explaining.edits.edit import EDIT_KINDS, edit_kind
 from flashlearn.explaining.edits.ranking import odds
 

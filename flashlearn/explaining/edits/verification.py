@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from flashlearn.exercise import Exercise, Kind
+from flashlearn.explaining.edits.acceptance import Acceptance
 from flashlearn.explaining.edits.echoes import Echoes
 from flashlearn.explaining.edits.edit import Edit
 from flashlearn.explaining.edits.known_runs import known_or_run
@@ -100,6 +101,7 @@ class NumericTrial:
         self._fresh_outcomes: list[Outcome] | None = None
         self._first: tuple[object, ...] = ()
         self._echoes: Echoes | None = None
+        self._acceptance = Acceptance(exercise, answer)
 
     def by_chance(self, edit: Edit) -> bool:
         """True for an edit that may repair a single case by chance."""
@@ -144,14 +146,20 @@ class NumericTrial:
         return self._echoes.hears(self._first)
 
     def generalises(self, section: int, text: str, outputs: Iterable[str]) -> bool:
-        """Whether these outputs are right on cases that the exercise does not have and in all that passed."""
+        """Whether these outputs are right on cases that the exercise does not have and in all that passed.
+
+        Where that makes every output right, the exercise's review must accept the edited answer, too.
+        """
         wanted = {*outputs}
         if not all(self._right_on(section, text, outcome) >= wanted for outcome in self._fresh()):
             return False
         left = self.left  # only few edits come so far: what a search may take is meant for the others
         held = all(self._right_outputs(section, text, outcome) >= wanted for outcome in self.others)
         self.left = left
-        return held
+        if not held or wanted != self.bad:
+            return held
+        others = (one for one in self.fixed if one[0] != section)
+        return self._acceptance.accepts(((section, text), *others))
 
     def passing(self, section: int, text: str, outcomes: Sequence[Outcome]) -> list[Outcome]:
         """Those of the outcomes that are right with this text in place of that section."""

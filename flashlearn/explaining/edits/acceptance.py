@@ -1,7 +1,7 @@
 """Whether an exercise would accept an edited answer as a whole, not only its numbers.
 
-An edit may make every number right and defeat the exercise: a loop that also multiplies tiles in which nothing
-is visible, or that reads everything twice. It is not what the learner should have written.
+An edit may make every number right and defeat the exercise: with a loop that also multiplies tiles in which
+nothing is visible, or that reads everything twice. It is not what the learner should have written.
 """
 
 from __future__ import annotations

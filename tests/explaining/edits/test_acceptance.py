@@ -33,7 +33,8 @@ def test_a_loop_over_tiles_in_which_nothing_is_visible_is_no_repair():
 
 def test_what_the_review_finds_in_the_answer_itself_is_not_held_against_an_edit():
     answer, number, text = causal_answer()
-    exercise = SimpleNamespace(name=CAUSAL, judged=SimpleNamespace(review=lambda answer, earlier: "Too slow."))
+    judged = SimpleNamespace(review=lambda answer, earlier: "Too slow.")
+    exercise = SimpleNamespace(name=CAUSAL, judged=judged)
     assert Acceptance(exercise, answer).accepts(((number, text),))
 
 

@@ -11,7 +11,7 @@ from flashlearn.exercise import Kind
 from flashlearn.explaining.findings.case_status import CaseStatus
 from flashlearn.explaining.findings.counts import all_of, some_of
 from flashlearn.explaining.findings.declared import Declared, DeclaredFault, Explained
-from flashlearn.explaining.findings.edits import EditAndMistake, OneEdit
+from flashlearn.explaining.findings.edits import AndOneEdit, DeclaredInLine, EditAndMistake, OneEdit, TwoEdits
 from flashlearn.explaining.findings.first_divergence import WithItsLine
 from flashlearn.explaining.findings.launcher import LauncherFault, NothingLaunched
 from flashlearn.explaining.findings.outputs import Outputs
@@ -67,9 +67,15 @@ def explained_and_left(result: CheckResult) -> str:
         symbolic = result.exercise.kind is Kind.SYMBOLIC  # equal formulas are compared, not numbers
         return f"{'this explains' if symbolic else _of_a_part(finding)} {share}: {AGAIN}"
     fits = _fits_all(finding, result, failing)
-    if not fits or fits.endswith((AGAIN, OPEN)):
+    if fits.endswith((AGAIN, OPEN)) or not (fits or _says_what_passes(finding)):
         return fits
-    return "; ".join([fits, *_open_until_all_pass(result)])
+    return "; ".join(filter(None, [fits, *_open_until_all_pass(result)]))
+
+
+def _says_what_passes(finding: Finding) -> bool:
+    """True if its sentence ends with an edit, and that all failing cases pass with it."""
+    edit = finding.parts[-1].kind if isinstance(finding.kind, AndOneEdit | DeclaredInLine) else finding.kind
+    return isinstance(edit, TwoEdits) or (isinstance(edit, OneEdit) and not edit.output)
 
 
 def _what(finding: Finding) -> str:
@@ -139,10 +145,13 @@ def _fits_all(finding: Finding, result: CheckResult, failing: list[Outcome]) -> 
     if len(failing) < finding.of == len(result.outcomes):  # it was tried on the cases that pass as well
         hidden = "the one that passes" if len(result.outcomes) - len(failing) == 1 else "those that pass"
         made = "mistakes make" if isinstance(finding.kind, AtOnce) else "mistake makes"
-        return f"this {gives} {all_of(finding.of, 'case')}; in {hidden}, the {made} no difference"
+        difference = f"in {hidden}, the {made} no difference"
+        known = _says_what_passes(finding)
+        return difference if known else f"this {gives} {all_of(finding.of, 'case')}; {difference}"
     left = len(failing) - finding.of
     if left <= 0:
-        fits = f"this {gives} {all_of(len(failing), 'failing case')}"
+        known = _says_what_passes(finding)
+        fits = "" if known else f"this {gives} {all_of(len(failing), 'failing case')}"
         only = _without_numbers([o for o in failing if _has_no_numbers(o)])
         poor = f"; in {silent} of them the only evidence is {only}: {AGAIN}"
         if silent:

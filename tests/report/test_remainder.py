@@ -206,3 +206,12 @@ def test_elements_that_no_program_writes_are_called_that():
     assert said([case, case], DECLARED).startswith("the only evidence is elements that were never written")
     stored = replace(NAN, outputs=(replace(check, writers=torch.tensor([0, 0])),))
     assert said([stored, stored], DECLARED).startswith("the only evidence is NaN and infinities")
+
+
+def test_an_edit_with_which_all_cases_pass_is_not_repeated_as_an_explanation():
+    edit = Finding(OneEdit("name", 3, "x", "y", 2), PLACE, fits=2, of=2)
+    assert "both failing cases pass" in edit.sentence
+    assert said([NUMBERS] * 2, edit) == ""
+    with_review = replace(EXERCISE, judged=replace(EXERCISE.judged, review=lambda answer, earlier: ""))
+    clause = explained_and_left(CheckResult(with_review, (NUMBERS, NUMBERS), edit))
+    assert clause == "what else the exercise demands is checked once every case passes"

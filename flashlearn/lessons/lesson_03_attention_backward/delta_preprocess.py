@@ -140,10 +140,19 @@ MISTAKES = {
 # what is asked ------------------------------------------------------------------------------------
 
 
+LAYOUTS = {
+    "[B, S, H, D]": "stored as [B, S, H, D]",
+    "slice": "cut out of a wider tensor",
+    "D outside": "stored column by column",
+    "one number": "expanded from one number",
+}
+"""How a case's name describes each layout."""
+
+
 def heads(S: int, D: int, B: int = 1, H: int = 1, dtype: torch.dtype = torch.float32, **more: object) -> Case:
     """o and do [B, H, S, D]; where there is a layout, `data` says which of the two has it."""
     label = f"S {S}, D {D}" + (f", B·H {B * H}" if B * H > 1 else "")
-    note = f"{more.get('data', 'o and do')} laid out as {more['layout']}" if "layout" in more else ""
+    note = f"{more.get('data', 'o and do')} {LAYOUTS[more['layout']]}" if "layout" in more else ""
     tags = {"ragged": bool(S % 32), "padded D": bool(D & (D - 1)), "heads": B * H > 1, "large": False}
     return build_case(label, {"B": B, "H": H, "S": S, "D": D}, dtype, note, tags=tags, **more)
 

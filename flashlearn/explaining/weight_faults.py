@@ -16,12 +16,16 @@ from flashlearn.explaining.findings.weight_factors import (
     NotRescaled,
     PToAPower,
     QueriesCountedAgain,
+    QueriesCountedSeveralTimes,
     RowsOfPFactor,
     ScoresTimesNumber,
     TilesCountedTwice,
 )
 from flashlearn.explaining.read_weights import MIN_WEIGHT, Weights
 from flashlearn.outcome import Finding, Outcome
+
+MOST_TIMES = 8
+"""The most visits of a query that are counted: larger factors may be whole numbers by chance."""
 
 MIN_BOUNDED = 2
 """Rows that must show the same bound of LSE before it is named."""
@@ -71,14 +75,17 @@ def _proportional(w: Weights, of_row: Tensor, known: Tensor) -> bool:
 
 
 def _counted_again(of_row: Tensor, known: Tensor, outcome: Outcome) -> Finding | None:
-    """Rows that count a whole number of times, where the others count once."""
+    """Rows that count a whole number of times: the same for all but those that count once, or several."""
     steps = of_row.round()
     if bool(((of_row - steps).abs() > 2e-3 * of_row)[known].any()):
         return None
     again = (known & (steps > 1)).nonzero().flatten()
     times = int(steps[again].max()) if len(again) else 0
-    if not 2 <= times <= 8 or bool((known & (steps != 1) & (steps != times)).any()):
+    if not 2 <= times <= MOST_TIMES or bool((known & (steps < 1)).any()):
         return None
+    if bool((known & (steps != 1) & (steps != times)).any()):
+        fewest = int(steps[known].min())
+        return Finding(QueriesCountedSeveralTimes(outcome.case.name, fewest, times))
     queries = int(again[0]), int(again[-1])
     return Finding(QueriesCountedAgain(outcome.case.name, queries, times, len(again)))
 

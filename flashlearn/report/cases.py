@@ -9,7 +9,7 @@ from flashlearn.exercise import Kind
 from flashlearn.outcome import Outcome, OutputCheck, Status
 from flashlearn.report.case_strip import Dot, dot_of, short_name, summary_of, tone_of
 from flashlearn.report.data import CheckResult
-from flashlearn.report.units import dtype_name, number, plural, sizes_of
+from flashlearn.report.units import dtype_name, number, plural, sizes_of, times_the_limit
 from flashlearn.report.verdict import FAILURE_GLYPH, GLYPHS
 
 MAX_UNFOLDED = 6  # rows: more are folded
@@ -177,8 +177,8 @@ def _note(outcome: Outcome, check: OutputCheck | None, mentioned: set[tuple]) ->
         return _first_mention(check.problem, check.like or (check.name, check.problem), mentioned)
     if check is not None and not check.ok and check.error <= check.allowed and check.rms_ratio > 1:
         return (
-            f"its root mean square error is {number(check.rms_ratio)} times the limit for values kept in "
-            "fp32 on the way"
+            f"its root mean square error is {times_the_limit(check.rms_ratio)} for values kept in fp32 on "
+            "the way"
         )
     return _first_mention(outcome.message, _topic(outcome), mentioned) if check is None else ""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from flashlearn.later import numpy as np
-from flashlearn.report.units import number, plural, times
+from flashlearn.report.units import number, plural, times, times_the_limit
 
 HEADS = ("batch", "head")
 PLURALS = {"batch": "batches", "head": "heads", "row": "rows", "column": "columns", "element": "elements"}
@@ -79,7 +79,7 @@ def _none_wrong(count: int, largest: str, rms: float) -> str:
     if rms > 1:
         return (
             f"None of the {plural(count, 'element')} is off by more than is allowed for one, but their root "
-            f"mean square error is {number(rms)} times the limit for values kept in fp32 on the way."
+            f"mean square error is {times_the_limit(rms)} for values kept in fp32 on the way."
         )
     subject = "All elements are" if count > 1 else "Its one element is"
     return f"{subject} within what is allowed" + (f"; the largest error is {largest}." if largest else ".")

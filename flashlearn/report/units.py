@@ -25,6 +25,16 @@ DTYPES = {
 DIGITS = 4  # of the largest number where several have as many decimals
 
 
+def times_the_limit(ratio: float) -> str:
+    """What is above a limit, by a ratio over 1.
+
+    >>> times_the_limit(1.03), times_the_limit(1.0004)
+    ('1.03 times the limit', 'just above the limit')
+    """
+    figures = number(ratio, 3 if ratio < 10 else 2)
+    return "just above the limit" if figures == "1" else f"{figures} times the limit"
+
+
 def number(value: float, digits: int = 2) -> str:
     """`value` to `digits` significant figures; an exponent only where it saves zeros."""
     if math.isnan(value):

@@ -225,6 +225,14 @@ def again(kind, r: Read) -> bool:
     return int(several.sum()) == kind.count and (int(ends[0]), int(ends[-1])) == kind.queries
 
 
+@claim(weight_factors.QueriesCountedSeveralTimes)
+def several_times(kind, r: Read) -> bool:
+    rows = torch.where(r.large, r.got / r.right, torch.nan).nanmedian(1).values
+    rows = rows[~rows.isnan()]
+    whole = bool(((rows - rows.round()).abs() < CLOSE * rows).all())
+    return whole and (int(rows.round().min()), int(rows.round().max())) == (kind.fewest, kind.most)
+
+
 @claim(weight_factors.NotRescaled)
 @claim(weight_factors.TilesCountedTwice)
 def in_tiles(kind, r: Read) -> bool:

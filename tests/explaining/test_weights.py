@@ -77,7 +77,7 @@ def test_rows_that_do_not_sum_to_1_are_explained_by_what_the_kernel_was_given():
     ((_, backward),) = told(dataclasses.replace(w, recomputed=True))
     assert name == "rows do not sum to 1"
     assert forward.endswith("so the weights of a row do not sum to 1.") and "LSE" not in forward
-    assert "as if LSE were another number" in backward and "divided by" not in backward
+    assert "as if another number were subtracted in place of LSE" in backward and "divided by" not in backward
 
 
 def scan_without_rescaling(w, size):

@@ -170,12 +170,12 @@ class RoundedInside(FindingKind):
         if self.sum_name:
             return Wording(
                 f"`{self.sum_name}` is kept in half precision; line {self.lines[0]} rounds it every time. "
-                f"In a run in which what that line computes keeps all digits, {right}.",
+                f"In a run in which that line rounds nothing, {right}.",
                 "Keep the sum, and what is added to it, in fp32; convert only at the store.",
             )
         return Wording(
             f"A value that line {self.lines[0]} computes is rounded to half precision. In a run in which it "
-            f"keeps all digits, {right}.",
+            f"is not rounded, {right}.",
             self.question,
         )
 

@@ -26,9 +26,9 @@ class RowsOfPFactor(FindingKind):
         )
         if self.recomputed:
             return Wording(
-                f"{sentence}: as if LSE were another number, or some queries were visited more often than "
-                "others.",
-                "Which LSE is subtracted in these rows, and how often is each query visited?",
+                f"{sentence}, as if another number were subtracted in place of LSE.",
+                "Which number is subtracted from the scores of these rows, and what else is each row of P "
+                "multiplied by?",
             )
         return Wording(
             f"{sentence}.",
@@ -66,6 +66,27 @@ class QueriesCountedAgain(FindingKind):
             f"times the right ones, and the others are right (case {self.case}).",
             "Which programs, or rounds of a loop, visit these queries, and where does one's part end and the "
             "next one's begin?",
+        )
+
+
+@dataclass(frozen=True)
+class QueriesCountedSeveralTimes(FindingKind):
+    """Rows of P that are whole multiples of the right ones, from `fewest` to `most` times."""
+
+    name = "queries counted several times"
+    called = ("rows do not sum to 1", "queries counted again")
+
+    case: str
+    fewest: int
+    most: int
+
+    def wording(self) -> Wording:
+        """How often the queries count."""
+        return Wording(
+            f"Some queries count more often than others: each row of P is a whole multiple of the right one, "
+            f"{self.fewest} to {self.most} times it (case {self.case}).",
+            "Which programs, or rounds of a loop, visit each query? Where does one's part end, and the next "
+            "one's begin?",
         )
 
 

@@ -161,7 +161,7 @@ MISTAKES = {
         **formula("registers as given"),
     ),
     "registers rounded down": Mistake(
-        "Where your numbers are wrong, the registers per thread are rounded down to a multiple of 8. They "
+        "Where your occupancy is wrong, the registers per thread are rounded down to a multiple of 8. They "
         "are rounded up: 97 per thread take up as much of the register file as 104.",
         "Round up first, then multiply by the threads of a block.",
         **formula("registers rounded down"),

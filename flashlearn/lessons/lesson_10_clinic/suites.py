@@ -7,11 +7,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import torch
 from torch import Tensor
 
 from flashlearn.exercise import Mistake
@@ -253,13 +253,14 @@ def _unfair(suite: Sequence[Trial], condemned: Sequence[str]) -> str:
     if not unfair:
         return ""
     scores = {i: _scores(suite[i]) for i in unfair}
-    who = _series([f"trial {i} (scores up to {scores[i]:.1g})" for i in unfair])
-    sentence = f"Counted from 0, that is {who}."
+    who = _series([f"{i} (scores up to {scores[i]:.1g})" for i in unfair])
+    does = "number {} does" if len(unfair) == 1 else "numbers {} do"
+    sentence = f"Of your trials, counted from 0, {does.format(who)} so."
     largest = max(scores.values())
-    off = torch.finfo(torch.float32).eps / 2 * largest
+    off = 2.0 ** (math.floor(math.log2(largest)) - 24) if largest else 0.0  # half of two numbers' distance
     if off < NOTICEABLE:
         return sentence
-    return f"{sentence} Rounding a score of {largest:.1g} to fp32 changes it by up to {off:.1g}."
+    return f"{sentence} Rounding a score of {largest:.1g} to fp32 changes it by up to {off:.2g}."
 
 
 def _trials(answer: Answer) -> list[Trial]:

@@ -336,7 +336,7 @@ def test_the_trials_that_reject_right_kernels_are_told():
     unfair = unfair._replace(q=1000 * unfair.q, k=1000 * unfair.k)
     report = check("tests_on_trial", lambda q, k, v, do, alpha: [*GOOD, unfair])
     assert report.finding.mistake == "a right kernel is condemned"
-    assert f"Counted from 0, that is trial {len(GOOD)} (" in report.sentence
+    assert f"Of your trials, counted from 0, number {len(GOOD)} (" in report.sentence
 
 
 def test_blind_suites_are_known_by_their_names():

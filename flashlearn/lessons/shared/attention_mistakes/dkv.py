@@ -72,9 +72,9 @@ def dkv(formula: FaultyFormula) -> dict[str, Mistake]:
             **formula("clamped rows"),
         ),
         "padded queries have LSE = −inf": Mistake(
-            "dK and dV are NaN wherever a block has padded queries, as they would be if those had LSE = "
-            "−inf: P = exp(0 + ∞) is infinite, and ∞ times the zeros of dO and Q is NaN.",
-            "What makes P 0 for a row from S_q on?",
+            "NaN appears where a block has padded queries, as it would if those had LSE = −inf: "
+            "P = exp(0 + ∞) is infinite, and ∞ times the zeros of dO and Q is NaN.",
+            "What makes P 0 in the rows beyond the last query?",
             **formula("LSE filled with -inf"),
         ),
         "loop over S_k": Mistake(

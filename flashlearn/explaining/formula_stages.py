@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import ast
+import re
 from dataclasses import replace
 
 from flashlearn.exercise import Kind
+from flashlearn.explaining.edits.calls import TRANSPOSE
 from flashlearn.explaining.edits.line_of_mistake import find_line
 from flashlearn.explaining.edits.names import CONSTANT, OTHER_NAME
 from flashlearn.explaining.edits.operators import OPERAND_ORDER, OPERATOR, SIGN
@@ -16,6 +19,7 @@ from flashlearn.explaining.findings.symbolic import ErrorPattern, NotCompared
 from flashlearn.explaining.matching import has_wrong_numbers
 from flashlearn.explaining.stage import Search
 from flashlearn.outcome import Finding, Status
+from flashlearn.running.answer import Answer
 
 FORMULAS = (Kind.SYMBOLIC, Kind.TORCH)
 
@@ -43,7 +47,22 @@ def line_of_declared(search: Search) -> Finding | None:
         return replace(finding, place=place) if place is not None else None
     if exercise.kind is Kind.TORCH and edit.kind.edit_kind in SLIPS and not _has_numbers(search):
         return edit
+    if edit.kind.edit_kind is TRANSPOSE and _transposes_a_local(search.answer, edit.kind):
+        return None  # it may be made transposed, or be used so
     return Finding(DeclaredInLine((finding, edit)), edit.place, finding.fits, finding.of)
+
+
+def _transposes_a_local(answer: Answer, edit: OneEdit) -> bool:
+    """Whether what an edit transposes is a variable that the answer assigns, and no argument."""
+    names = {*re.findall(r"\w+", edit.old)}
+    return any(
+        names & {node.id for node in ast.walk(ast.parse(section.text)) if _is_assigned(node)}
+        for section in answer.sections()
+    )
+
+
+def _is_assigned(node: ast.AST) -> bool:
+    return isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
 
 
 def with_line(search: Search) -> Finding | None:

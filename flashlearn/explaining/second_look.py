@@ -84,6 +84,8 @@ def _after_conversion(search: Search, explain: Explain) -> Finding | None:
     if not dtypes or not _affordable(search.outcomes):
         return None
     failing = _failing(search.outcomes)
+    if any(o.status is Status.CRASHED for o in failing):
+        return None  # the report is about the crash
     after = _run_again(search, Repaired(search.answer, dtypes=dtypes), search.outcomes)
     first = _misfit(search, failing)
     left = _failing(after)

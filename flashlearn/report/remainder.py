@@ -131,8 +131,9 @@ def _fits_all(finding: Finding, result: CheckResult, failing: list[Outcome]) -> 
     if any(form.rule != "transposed" for form in forms):
         return OPEN if len(failing) > 1 else ""  # it is about the case that it names
     if _only_seen(finding):
-        seen = some_of(finding.of, max(len(failing), finding.of), "failing case")
-        return f"{_what(finding)} was seen in {seen}; {OPEN}"
+        seen = all_of(finding.of, "failing case")
+        looked_at = " that were examined" if finding.of < len(failing) else ""
+        return f"{_what(finding)} was seen in {seen}{looked_at}; {OPEN}"
     declared = _is_declared(finding) and result.exercise.kind is not Kind.SYMBOLIC
     declared_as = result.exercise.all_mistakes.get(finding.mistake)
     marked = declared_as is not None and declared_as.marked
@@ -147,7 +148,7 @@ def _fits_all(finding: Finding, result: CheckResult, failing: list[Outcome]) -> 
         made = "mistakes make" if isinstance(finding.kind, AtOnce) else "mistake makes"
         difference = f"in {hidden}, the {made} no difference"
         known = _says_what_passes(finding)
-        return difference if known else f"this {gives} {all_of(finding.of, 'case')}; {difference}"
+        return difference if known else f"this {gives} {all_of(len(failing), 'failing case')}; {difference}"
     left = len(failing) - finding.of
     if left <= 0:
         known = _says_what_passes(finding)

@@ -11,7 +11,7 @@ from flashlearn.report.units import number
 RULE = (
     "The allowed error is {factor} times the largest error of plain torch at the case's precision, plus a "
     "few roundings at the size of the result. Torch computes the formula {how} (in {half} ways in fp16 "
-    "and bf16), and the largest error counts. Every error is the distance from the same formula in fp64."
+    "and bf16{largest}. Every error is the distance from the same formula in fp64."
 )
 GRADIENTS = " Gradients sum more terms than most results, so their factor is larger."
 RMS = (
@@ -32,7 +32,8 @@ def tolerance_note(result: CheckResult) -> str:
         return ""
     plain, half = reference_counts(result.exercise)
     how = "in one way" if plain == 1 else f"in {plain} ways"
-    note = RULE.format(factor=tolerance_factor(result.exercise), how=how, half=half)
+    largest = "), and the largest error counts" if plain > 1 else ", where the largest error counts)"
+    note = RULE.format(factor=tolerance_factor(result.exercise), how=how, half=half, largest=largest)
     note += EIGHT_BITS if set(FP8_DTYPES) & set(map(str, judged.output_dtypes.values())) else ""
     note += GRADIENTS if judged.gradient else ""
     return note + (

@@ -204,8 +204,8 @@ def test_an_index_below_zero_is_told_where_the_index_begins():
 def test_what_is_asked_of_a_line_that_rounds_fits_the_line(text, asked):
     wording = RoundedInside((), (25,), 3, 0, sum_name="", text=text).wording()
     assert wording.sentence == (
-        "A value that line 25 computes is rounded to half precision. In a run in which it keeps all "
-        "digits, all 3 failing cases pass."
+        "A value that line 25 computes is rounded to half precision. In a run in which it is not "
+        "rounded, all 3 failing cases pass."
     )
     assert asked in wording.next_step
 

@@ -772,7 +772,7 @@ def test_an_explanation_that_also_fits_the_cases_that_pass_says_why_they_do():
     finding = explained("tail", "The tail is wrong.", fits=3, of=3)
     said = Report(exercise(), outcomes, finding).card.evidence.support
     assert "2 of 3 cases pass" in said
-    assert "explains all 3 cases; in those that pass, the mistake makes no difference" in said
+    assert "explains the failing case; in those that pass, the mistake makes no difference" in said
 
 
 def test_the_evidence_does_not_repeat_what_the_headline_quotes():

@@ -89,14 +89,14 @@ def fill_edits(text: SourceText, node: ast.Call, name: str) -> Iterator[Edit]:
     at = {"load": [given.get("other")], "where": node.args[2:3], "full": node.args[1:2]}[name]
     for place in filter(None, at):
         written = text.of(place)
-        if "inf" in written and name != "full":
+        if "inf" in written.lower() and name != "full":
             minimum = b"tl.min(" in text.raw  # +∞ is neutral for a minimum
             if minimum and "-" in written:
                 yield text.edit(FILL_VALUE, place, 'float("inf")')
             yield text.edit(FILL_VALUE, place, "0.0", int(minimum), "mask" if name == "load" else "")
             if name == "load" and "-" in written and _subtracted_in_an_exponent(text, node):
                 yield text.edit(FILL_VALUE, place, 'float("inf")')
-        elif "inf" not in written and "load" not in written:
+        elif "inf" not in written.lower() and "load" not in written:
             if name == "load" and _subtracted_in_an_exponent(text, node):
                 yield text.edit(FILL_VALUE, place, 'float("inf")')  # exp(s − ∞) is 0 for every s
             yield text.edit(FILL_VALUE, place, 'float("-inf")')

@@ -28,7 +28,6 @@ OTHER_BOUND = edit_kind(
 )
 MISSING_CLAMP = edit_kind(
     "missing clamp",
-    sentence="Line {line} has no bound for `{old}`; with `{new}`",
     question="What are the smallest and the largest values that this may take?",
     by_chance_in_integers=True,
 )

@@ -157,6 +157,8 @@ class FirstDivergence(FindingKind):
         instead = str(self.instead or "")
         if kind == "another unit":
             return f"{self.instead.name}, which no line brings to the maximum m{others}"
+        if kind == "power":
+            return f"{self.instead.name}, not {meant}{though}{others}"
         return f"not {meant}{though}{others}" + (f": {instead}" if instead else "")
 
     def _subject(self) -> str:

@@ -84,9 +84,9 @@ MISTAKES = {
         wrong=lambda p, dlog: dlog - sp.ones(p.rows, 1) * sum(dlog) / p.rows,
     ),
     "J in place of its transpose": Mistake(
-        "You multiplied J by dlog, and not its transpose: ⟨p, dlog⟩ is subtracted from every entry. This "
-        "Jacobian is not symmetric, unlike that of softmax.",
-        "ds_j = Σ_k dlog_k J_kj: the sum runs over outputs, down a column of J.",
+        "⟨p, dlog⟩ is subtracted from every entry: the sum of dlog_k p_k, where that of dlog_k p_j belongs. "
+        "The Jacobian J_kj = δ_kj − p_j is not symmetric, unlike that of softmax.",
+        "In ds_j = Σ_k dlog_k J_kj, which of the two indices is the score's, and which is summed over?",
         wrong=lambda p, dlog: dlog - sp.ones(p.rows, 1) * p.dot(dlog),
     ),
     "only the diagonal of J": Mistake(

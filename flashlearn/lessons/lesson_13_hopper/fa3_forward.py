@@ -136,7 +136,7 @@ MISTAKES = {
     ),
     "the first emptying is waited for": kernel.mistake(
         "waits for the first emptying",
-        "Before anything has been loaded the producer waits for consumers, and they wait for it.",
+        "The producer waits for consumers to release what it has not filled yet, and they wait for it.",
         "The phase before the first counts as complete, and its parity is 1.",
     ),
     "V is given back before its product is over": kernel.mistake(

@@ -184,6 +184,7 @@ sinks = Exercise(
         sink_case(64, 64, 32, H=2, dtype=FP16, seed=8),
         sink_case(37, 80, 64, H=2, dtype=BF16, seed=9),
         sink_case(20, 20, 16, H=2, B=3, data="negative alpha", seed=10),
+        sink_case(1100, 90, 8, H=1, seed=13),  # more queries than the largest tile of a sum has
         sink_case(1000, 1000, 64, B=2, H=4, dtype=FP16, gpu=True, seed=11),
         sink_case(777, 1024, 128, B=2, H=4, dtype=BF16, gpu=True, seed=12),
     ),

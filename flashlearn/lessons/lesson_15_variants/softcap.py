@@ -142,7 +142,7 @@ MISTAKES = {
     "the derivative has x where it needs s": Mistake(
         "dS was multiplied by 1 − (x / cap)², with the score before the cap. 1 − tanh² is 1 − (s / cap)², "
         "with the capped score.",
-        "x / cap may be larger than 1, but tanh(x / cap) may not.",
+        "x / cap can be larger than 1, but tanh(x / cap) cannot.",
         **formula("derivative of x"),
     ),
     "the derivative is divided by cap once": Mistake(

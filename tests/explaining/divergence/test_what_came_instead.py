@@ -28,11 +28,11 @@ INSTEAD = {
     ),
     "exp for exp2": (
         "flash_forward", BASE_2, [("e = tl.exp2(", "e = tl.exp(")], 1,
-        "it is exp((S − m) log2 e)", "e^x is 2^(x log2 e)",
+        "is exp((S − m) log2 e), not exp(S − m)", "e^x is 2^(x log2 e)",
     ),
     "exp2 for exp": (
         "flash_forward", FORWARD, [("e = tl.exp(", "e = tl.exp2(")], 1,
-        "it is 2^(S − m)", "e^x is 2^(x log2 e)",
+        "is 2^(S − m), not exp(S − m)", "e^x is 2^(x log2 e)",
     ),
     "dV of P without the mask": (
         "dkv_kernel_causal", CAUSAL_BACKWARD, [("t = p * (r", "t = tl.where(seen, p, 0.0) * (r")], 1,

@@ -37,7 +37,6 @@ class Instead:
             "without delta": "it is P ∘ dP, so delta is not subtracted",
             "share": "it contains only this tile's share",
             "place": f"it is {self.name}",
-            "power": f"it is {self.name}",
             "bare": f"it is {self.name}, with 0 in the place of m",
             "not rescaled": f"the old `{self.name}` was not rescaled when the maximum moved",
         }.get(self.kind, "")

@@ -213,9 +213,19 @@ ADVICE = (
         "times an infinity. A matrix times nan is nan.",
     ),
     (
-        r"unsupported operand.*Matrix'",
-        "A number and a matrix cannot be added: multiply the number by sp.ones(rows, columns), or by "
-        "sp.eye(n), whichever is meant{here}.",
+        r"unsupported operand.* for //?: '\w+' and '\w*Matrix'",
+        "Nothing can be divided by a matrix of sympy{here}: p.applyfunc(lambda x: 1 / x) inverts each entry, "
+        "and A.inv() is the inverse of a square matrix.",
+    ),
+    (
+        r"unsupported operand.* for \+: ('(list|tuple)' and '\w*Matrix'|'\w*Matrix' and '(list|tuple)')",
+        "A list and a matrix cannot be added: sp.Matrix(…) makes a matrix of a list.",
+    ),
+    (
+        r"unsupported operand.* for \+: .*Matrix'",
+        "A number and a matrix cannot be added{here}.{sum} Is the number meant for every entry, times "
+        "sp.ones(rows, columns), or for the diagonal, times sp.eye(n), or is a matrix missing that it "
+        "multiplies?",
     ),
     (
         r"only integer tensors of a single element can be converted to an index",
@@ -228,6 +238,9 @@ ADVICE = (
         "torch.maximum, or & and | between masks.",
     ),
 )  # fmt: skip
+
+
+SUM_BEGINS = " sum(…) begins with the number 0; sum(…, sp.zeros(rows, columns)) begins with a matrix."
 
 
 def advice_sentence(error: BaseException, message: str, frame: FrameType | None, line: str) -> str:
@@ -253,6 +266,8 @@ def advice_sentence(error: BaseException, message: str, frame: FrameType | None,
         "{kinds}", _values_on_line(frame, line, _dtype)
     )
     advice = advice.replace("{vector}", _vector_on_line(frame, line, message))
+    of_sum = re.search(r"\bsum\(", line) and "'int' and" in message
+    advice = advice.replace("{sum}", SUM_BEGINS if of_sum else "")
     if re.search(rf"'{OF_SYMPY}'|\b(?:not|of|got \() ?{OF_SYMPY}", message):
         # names of classes that nobody writes: they come after what is in words
         return f"{advice} Python's own words: {message.rstrip('.: ')}."

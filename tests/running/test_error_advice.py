@@ -286,6 +286,40 @@ def test_sympy_s_class_names_come_after_the_explanation():
     assert said.startswith("A number and a matrix cannot be added") and said.endswith("and 'int'.")
 
 
+def row_without_its_factor(p, dp):
+    return p.multiply_elementwise(dp) - (p.T * dp)[0]
+
+
+def test_a_number_that_is_added_to_a_matrix_may_lack_a_factor():
+    assert "or is a matrix missing that it multiplies?" in of_sympy(row_without_its_factor).message
+
+
+def sum_of_columns(p, dp):
+    return sum(p * x for x in dp)
+
+
+def one_over_a_matrix(p, dp):
+    return dp / p
+
+
+def list_and_matrix(p, dp):
+    return p + list(dp)
+
+
+@pytest.mark.parametrize(
+    ("slip", "wanted", "unwanted"),
+    [
+        (sum_of_columns, "begins with the number 0", "divided"),
+        (one_over_a_matrix, "Nothing can be divided by a matrix", "cannot be added"),
+        (list_and_matrix, "A list and a matrix cannot be added", "A number and"),
+        (row_without_its_factor, "A number and a matrix cannot be added", "begins with the number 0"),
+    ],
+)
+def test_operations_that_a_matrix_does_not_have_are_told_apart(slip, wanted, unwanted):
+    message = of_sympy(slip).message
+    assert wanted in message and unwanted not in message
+
+
 def test_a_crash_without_advice_says_what_the_line_s_values_are():
     def strange(x, w, dy):
         return x.nonsense_of_mine, w

@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 import re
 
+import triton.language as tl
+
 from flashlearn.running.advice.error_context import (
     ErrorContext,
     dotted,
@@ -119,17 +121,27 @@ def invalid_arange(context: ErrorContext) -> str:
 
 
 def shape_as_arguments(context: ErrorContext) -> str:
-    """tl.zeros(BM, BN): the second argument is the dtype."""
+    """tl.zeros(BM, BN): the second argument is the dtype. tl.zeros(tl.float32, [BM, BN]): it is the first."""
     if context.called not in ("tl.zeros", "tl.full") or "not iterable" not in context.message:
         return ""
-    first = context.node.args[:1]
-    sizes = (
-        ", ".join(written(argument) for argument in context.node.args)
-        if context.called == "tl.zeros"
-        else written(first[0])
-    )
+    types = [node for node in context.node.args if _is_dtype(context, node)]
+    others = [node for node in context.node.args if node not in types]
+    named = [k.value for k in context.node.keywords if k.arg == "dtype"]
+    end = f"dtype={written([*types, *named][0]) if types or named else 'tl.float32'})`."
+    lists = [node for node in others if isinstance(node, ast.List | ast.Tuple)]
     value = "" if context.called == "tl.zeros" else ", value"
-    return f"The shape is one argument, a list: `{context.called}([{sizes}]{value}, dtype=tl.float32)`."
+    if lists:
+        return f"The shape is the first argument: `{context.called}({written(lists[0])}{value}, {end}"
+    sizes = others if context.called == "tl.zeros" else others[:1]
+    if not sizes:
+        return f"{context.called} needs a shape, a list, before the dtype."
+    shape_of_it = ", ".join(map(written, sizes))
+    return f"The shape is one argument, a list: `{context.called}([{shape_of_it}]{value}, {end}"
+
+
+def _is_dtype(context: ErrorContext, node: ast.expr) -> bool:
+    """True for tl.float32, and for `x_ptr.dtype.element_ty`, whose value is not known."""
+    return isinstance(context.value(node), tl.dtype) or ast.unparse(node).endswith(("dtype", "element_ty"))
 
 
 def dot_of_vectors(context: ErrorContext) -> str:

@@ -83,6 +83,7 @@ LOAD_X = "tl.load(x_ptr + offsets * stride_x, mask=mask)"
 STORE = "tl.store(z_ptr + offsets, a * x + y, mask=mask)"
 LAUNCH = "(a, x, y, z, n, x.stride(0)"
 STORE_ROW = "tl.store(p_ptr + row * columns + cols, p, mask=mask)"
+SHAPE_FIRST = "The shape is the first argument: `tl.zeros((BM, BN), dtype=tl.float32)`."
 DOT = 'tl.dot(a, b, input_precision="ieee")'
 
 
@@ -228,6 +229,8 @@ def test_what_belongs_to_torch_numpy_and_python_is_said_in_triton_s_words(base, 
         (VECTOR, "tl.arange(0, BLOCK)", "tl.arange(0, BLOCK, 2)", "`2 * tl.arange(0, COUNT)`"),
         (PRODUCT, "tl.zeros([BM, BN],", "tl.zeros([M, N],", "a tile's size when it is compiled"),
         (PRODUCT, "tl.zeros([BM, BN], dtype=tl.float32)", "tl.zeros(BM, BN)", "`tl.zeros([BM, BN],"),
+        (PRODUCT, "tl.zeros([BM, BN], dtype=tl.float32)", "tl.zeros(tl.float32, (BM, BN))", SHAPE_FIRST),
+        (PRODUCT, "[BM, BN], dtype=tl.float32", "BM, tl.float16", "([BM], dtype=tl.float16)`"),
         (PRODUCT, ", dtype=tl.float32)", ")", "tl.zeros needs a dtype"),
         (PRODUCT, DOT, "tl.dot(tl.sum(a, 0), tl.sum(b, 1))", "these are vectors, [16] and [16]"),
         (PRODUCT, DOT, "tl.dot(b, a)", "here `b` is [16, 32] and `a` [64, 16]"),

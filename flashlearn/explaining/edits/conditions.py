@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from flashlearn.explaining.edits.edit import Edit, SourceText, bracketed, edit_kind
+from flashlearn.explaining.edits.name_families import SCALE
 from flashlearn.explaining.edits.names import OTHER_AXIS
 from flashlearn.explaining.edits.strides import renamed
 
@@ -83,7 +84,7 @@ HALVES = (0.5, -0.5)
 
 
 def root_edits(text: SourceText, node: ast.AST) -> Iterator[Edit]:
-    """A length to the power −1/2 for 1/2, and the other way; a divisor that is the root of a length."""
+    """A length to the power −1/2 for 1/2, and the other way; a root for a divisor or a scale."""
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow):
         exponent = _number(node.right)
         if exponent in HALVES:
@@ -97,6 +98,11 @@ def root_edits(text: SourceText, node: ast.AST) -> Iterator[Edit]:
             yield text.edit(ROOT, node, below)
         else:
             yield text.edit(ROOT, node, f"{text.of(node.left)} / ({below}) ** 0.5")
+    if isinstance(node, ast.Assign) and any(map(SCALE.search, map(ast.unparse, node.targets))):
+        values = (node.value.body, node.value.orelse) if isinstance(node.value, ast.IfExp) else (node.value,)
+        for value in values:
+            if isinstance(value, ast.Subscript) and "shape" in text.of(value.value):
+                yield text.edit(ROOT, value, f"{text.of(value)} ** -0.5")
 
 
 def _is_root(node: ast.AST) -> bool:

@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from flashlearn.explaining.edits.accesses import mask_edits
 from flashlearn.explaining.edits.analogy import analogy_edits
+from flashlearn.explaining.edits.block_of_lanes import block_of_lanes_edits
 from flashlearn.explaining.edits.block_reach import block_reach_edits
 from flashlearn.explaining.edits.bracketing import kept_together
 from flashlearn.explaining.edits.calls import (
@@ -108,6 +109,7 @@ def _function_edits(text: SourceText, function: ast.FunctionDef, heads: frozense
         _add(changes, exchanged_bound_edits(text, function))
         _add(changes, consecutive_loop_edits(text, function), override=True)
         _add(changes, carried_name_edits(text, function))
+        _add(changes, block_of_lanes_edits(text, function, known), override=True)
         _add(changes, block_reach_edits(text, function, known))
         _add(changes, share_edits(text, function, known))
         _add(changes, lane_sum_edits(text, function))

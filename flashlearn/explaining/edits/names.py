@@ -46,8 +46,9 @@ def name_edits(text: SourceText, node: ast.Name, known: NameFamilies) -> Iterato
     about = "strides" if node.id in known.strides else ""
     for variant, other in enumerate(known.others(node.id, node.lineno)):
         yield text.edit(OTHER_NAME, node, other, min(variant, 4), about)
-    counts_elements = known.steps.get(node.id) == ""  # the loop has a step, so it does not count tiles
-    for block in known.blocks if node.id in known.counted and not counts_elements else ():
+    step = known.steps.get(node.id)  # "" where the loop counts elements, None where that is not evident
+    steps = known.blocks if step not in known.blocks else [step]
+    for block in steps if node.id in known.counted and step != "" else ():
         yield text.edit(TILES_TO_ELEMENTS, node, f"({node.id} * {block})", 1)
     if node.id in known.programs:
         for variant, size in enumerate((*known.blocks, *known.scalars)):

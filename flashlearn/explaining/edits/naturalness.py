@@ -17,7 +17,12 @@ from flashlearn.explaining.edits.dtypes import CAST, DTYPE
 from flashlearn.explaining.edits.edit import Edit, lines_of, name_of, names_in
 from flashlearn.explaining.edits.name_families import similar
 from flashlearn.explaining.edits.names import CONSTANT, OTHER_NAME, REDUNDANT_FACTOR
-from flashlearn.explaining.edits.operators import OPERATOR, REDUNDANT_OPERAND
+from flashlearn.explaining.edits.operators import (
+    INDEX_NOT_SCALED,
+    OPERATOR,
+    REDUNDANT_OPERAND,
+    TILES_TO_ELEMENTS,
+)
 from flashlearn.explaining.edits.rounding import ROUND_UP
 from flashlearn.explaining.edits.slicing import assignments
 
@@ -50,6 +55,9 @@ SHIFTED = re.compile(r"[+-] ?\d+\)? ?//")
 GUARDS = re.compile(r"where\(|masked_fill")
 """A line that has a guard."""
 
+LANES = re.compile(r"\barange\(0, ?(\w+)\)")
+BLOCK = re.compile(r"\b(?:B|BLOCK|block)_\w+|\bB[A-Z]\b")
+
 BOUNDED = re.compile(r"[+-] ?$")
 """Before a number that shifts a bound."""
 
@@ -73,6 +81,8 @@ def naturalness(text: str, edit: Edit) -> Naturalness:
         return Naturalness.ODD
     if kind is OTHER_NAME and _puts_it_twice(edit, text):
         return Naturalness.UNUSUAL  # two that are equally large stand in for each other
+    if kind in (OTHER_NAME, INDEX_NOT_SCALED, TILES_TO_ELEMENTS) and _puts_another_block(text, edit):
+        return Naturalness.UNUSUAL  # it may merely be as large as the block of this line
     if kind is OTHER_NAME and _is_a_factor_twice(text, edit):
         return Naturalness.UNUSUAL  # one of the two may be too many
     if kind.name == "missing guard" and GUARDS.search(_line(text, edit.line)):
@@ -178,6 +188,13 @@ def _is_a_factor_twice(text: str, edit: Edit) -> bool:
     """True for one of the two names in `b * stride * stride`."""
     name = re.escape(edit.old)
     return bool(re.search(rf"\b{name} ?\* ?{name}\b", _line(text, edit.line)))
+
+
+def _puts_another_block(text: str, edit: Edit) -> bool:
+    """True for BLOCK_N that is put into a line with `tl.arange(0, BLOCK_M)`."""
+    lanes = {*LANES.findall(edit.applied(text).splitlines()[edit.line - 1])}
+    put = {*BLOCK.findall(edit.new)} - {*BLOCK.findall(edit.old)}
+    return bool(lanes) and bool(put) and not put & lanes
 
 
 def _puts_it_twice(edit: Edit, text: str) -> bool:

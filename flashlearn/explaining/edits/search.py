@@ -26,6 +26,7 @@ from flashlearn.explaining.edits.quotation import quoted
 from flashlearn.explaining.edits.ranking import Hints, ranked
 from flashlearn.explaining.edits.returned_forms import FIXED_SIZE
 from flashlearn.explaining.edits.statements import REDUNDANT_STATEMENT
+from flashlearn.explaining.edits.tile_of_many import covers_many
 from flashlearn.explaining.edits.trial import Trial, cost
 from flashlearn.explaining.edits.trials import trial_of
 from flashlearn.explaining.findings.edits import OneEdit, TwoEdits
@@ -105,7 +106,7 @@ def find_edit(
         (i, edit)
         for i, section in enumerate(sections)
         for edit in allowed_edits(exercise, section.text, trial.wrong)
-        if exercise.kind is Kind.KERNEL or not may_be_elsewhere(sections, i, edit)
+        if not (may_be_elsewhere if exercise.kind is not Kind.KERNEL else covers_many)(sections, i, edit)
     )
     hints = Hints(
         divergence=lines_within(sections, line),

@@ -31,15 +31,15 @@ MISTAKES = {
         "Which forward launcher runs where causal is True?",
         **formula("no mask"),
     ),
-    "the mask is turned round": Mistake(
-        "What causal=True gives is unmasked, and without it o is masked: the two are exchanged.",
-        "Which forward launcher runs where causal is True?",
-        **formula("mask turned round"),
-    ),
     "the mask is always there": Mistake(
         "o is masked also where causal is False.",
         "Which forward launcher runs where causal is False?",
         **formula("always a mask", also=(("always a mask", "as asked backward"),)),
+    ),
+    "the mask is turned round": Mistake(
+        "What causal=True gives is unmasked, and without it o is masked: the two are exchanged.",
+        "Which forward launcher runs where causal is True?",
+        **formula("mask turned round", also=(("mask turned round", "as asked backward"),)),
     ),
     "the mask is forgotten on the way back": Mistake(
         "Where causal is True, the gradients are computed without the mask.",

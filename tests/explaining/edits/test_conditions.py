@@ -72,6 +72,12 @@ def test_a_root_and_its_inverse_are_taken_for_each_other():
     assert {("D ** 0.5", "D ** -0.5"), ("1 / D", "1 / (D) ** 0.5")} <= made(LAUNCHER, "root")
 
 
+def test_a_length_is_no_scale_without_its_root():
+    text = "def f(q, alpha=None):\n    alpha = q.shape[-1] if alpha is None else alpha\n    D = q.shape[-1]\n"
+    assert made(text, "root") == {("q.shape[-1]", "q.shape[-1] ** -0.5")}
+    assert [e.line for e in edits_of(text) if e.kind.name == "root"] == [2]
+
+
 def test_a_condition_loses_its_not_and_branches_change_places():
     assert ("not causal", "causal") in made(LAUNCHER, "negated condition")
     assert ("q if not causal else None", "None if not causal else q") in made(LAUNCHER, "exchanged branches")

@@ -84,9 +84,9 @@ def forward(q: Tensor, k: Tensor, v: Tensor, causal: bool, alpha: float | None, 
         causal, alpha = bool(alpha), float(causal)
     if "no mask" in faults:
         causal = False
+    asked = causal
     if "mask turned round" in faults:
         causal = not causal
-    asked = causal
     if "always a mask" in faults:
         causal = True
     if "q scaled beforehand" in faults:

@@ -21,6 +21,7 @@ from sympy import Basic
 from sympy.matrices.matrixbase import MatrixBase
 
 from flashlearn.later import types_of
+from flashlearn.running.condition_advice import tensor_as_condition
 from flashlearn.running.index_advice import index_beyond
 
 MAX_NAMES = 6
@@ -233,6 +234,10 @@ ADVICE = (
         "Is a number written in quotes?",
     ),
     (
+        r"^KeyError: ",
+        "A dictionary was asked for this key and does not have it: which keys did it get?",
+    ),
+    (
         r"Boolean value of Tensor with more than one value",
         "if, and, or, max and min need one truth value, but a tensor holds many: use torch.where, "
         "torch.maximum, or & and | between masks.",
@@ -254,6 +259,8 @@ def advice_sentence(error: BaseException, message: str, frame: FrameType | None,
         advice = _unknown_name(error, frame)
     elif isinstance(error, AttributeError) and "'NoneType'" not in message:
         advice = _unknown_attribute(error)
+    elif "Boolean value of Tensor" in message:
+        advice = tensor_as_condition(frame, line)
     advice = advice or next((words for pattern, words in ADVICE if re.search(pattern, message)), "")
     if not advice:
         here = _values_on_line(frame, line, _size)

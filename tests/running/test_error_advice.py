@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 
 import numpy as np
@@ -16,6 +17,7 @@ from flashlearn.judging.symbolic.cases import run_symbolic
 from flashlearn.lessons import all_exercises, find
 from flashlearn.outcome import Outcome, Status
 from flashlearn.running.answer import call_sentence
+from flashlearn.running.error_advice import advice_sentence
 
 LINEAR, SOFTMAX = find("linear_backward"), find("softmax_vjp")
 
@@ -340,3 +342,27 @@ def test_an_index_beyond_its_dimension_is_told_with_the_dimension():
         return x[0, i], w
 
     assert "dimension 1 has size" in of_torch(of_a_tensor).message
+
+
+def choice(q, causal, k):
+    return q if causal else k
+
+
+def truth_asked(function) -> str:
+    q = torch.ones(2, 2)
+    try:
+        function(q, q, False)
+    except RuntimeError as error:
+        frame = error.__traceback__.tb_next.tb_frame
+        line = inspect.getsource(function).splitlines()[-1]
+        return advice_sentence(error, f"RuntimeError: {error}", frame, line)
+    return ""
+
+
+def test_a_tensor_that_arrives_as_a_condition_is_told_from_one_that_is_compared():
+    assert "causal, a parameter of choice, is a tensor of shape [2, 2] here" in truth_asked(choice)
+    assert "torch.where" in truth_asked(lambda q, k, _: q if q > 0 else k)
+
+
+def test_a_key_that_a_dictionary_lacks_is_said_to_be_one():
+    assert advice_sentence(KeyError(True), "KeyError: True", None, "").endswith("which keys did it get?")

@@ -55,6 +55,7 @@ ANALOGOUS_LINE = edit_kind(
 def analogy_edits(text: SourceText, function: ast.FunctionDef, known: NameFamilies) -> Iterator[Edit]:
     """Every such edit of a kernel."""
     in_addresses = _in_addresses(function)
+    yield from _unscaled_rows(text, function)
     for node in ast.walk(function):
         if isinstance(node, ast.Call) and name_of(node) in GRID:
             yield from _other_axis(text, node)
@@ -88,6 +89,24 @@ def _unscaled_program_id(text: SourceText, node: ast.BinOp, known: NameFamilies)
         if isinstance(side, ast.Call) and name_of(side) == "program_id":
             for block in known.blocks:
                 yield text.edit(PROGRAM_ID_NOT_SCALED, side, f"{text.of(side)} * {block}")
+
+
+def _unscaled_rows(text: SourceText, function: ast.FunctionDef) -> Iterator[Edit]:
+    """The factor that rows have in another sum with the same second term: `j[:, None] * D + d[None, :]`."""
+    sums = [n for n in ast.walk(function) if isinstance(n, ast.BinOp) and isinstance(n.op, ast.Add)]
+    factors: dict[str, set[str]] = {}
+    for node in sums:
+        rows = node.left
+        if isinstance(rows, ast.BinOp) and isinstance(rows.op, ast.Mult) and _is_column(rows.left):
+            factors.setdefault(text.of(node.right), set()).add(text.of(rows.right))
+    for node in sums:
+        if _is_column(node.left):
+            for factor in sorted(factors.get(text.of(node.right), ())):
+                yield text.edit(ANALOGOUS_LINE, node.left, f"{text.of(node.left)} * {factor}")
+
+
+def _is_column(node: ast.expr) -> bool:
+    return isinstance(node, ast.Subscript) and ast.unparse(node.slice).strip("()") == ":, None"
 
 
 def _padded_length(text: SourceText, node: ast.BinOp, known: NameFamilies) -> Iterator[Edit]:

@@ -56,7 +56,9 @@ def name_edits(text: SourceText, node: ast.Name, known: NameFamilies) -> Iterato
                 yield text.edit(INDEX_NOT_SCALED, node, f"({node.id} * {size})", variant)
     product = known.products.get(node.id)
     if product is not None and product.lineno < node.lineno:
-        for factor in (product.left, product.right):
+        for factor, other in ((product.left, product.right), (product.right, product.left)):
+            if isinstance(other, ast.Constant | ast.UnaryOp):
+                continue  # a number is taken out where it is written
             yield text.edit(REDUNDANT_FACTOR, node, f"({text.of(factor)})")
 
 

@@ -137,7 +137,8 @@ class OutOfBounds(CaseStatus):
 
     def wording(self) -> Wording:
         """The sentence of the case, and a next step by the cause."""
-        return Wording(self.seen, STEPS[self.cause], self.case)
+        early = " before the beginning of " in self.seen and self.cause in ("mask", "mask, far", "no mask")
+        return Wording(self.seen, STEPS["before" if early else self.cause], self.case)
 
 
 STEPS = {
@@ -156,6 +157,10 @@ STEPS = {
     "below": (
         "What is this index computed from, and should it become negative for any program and lane? If it "
         "should, what must keep those lanes out?"
+    ),
+    "before": (
+        "From where does the pointer start, and which index of this address, or what is added to the "
+        "pointer, is negative?"
     ),
     "mask": (
         "What is each index of this address computed from, what keeps it below the size of its dimension, "

@@ -39,6 +39,13 @@ def test_an_analogy_proposes_an_edit(kind, new):
     assert new in [edit.new for edit in edits_of(KERNEL) if edit.kind.name == kind]
 
 
+def test_rows_have_the_factor_that_they_have_beside_the_same_columns():
+    text = "@triton.jit\ndef kernel(x, i, j, d, D):\n    a = i[:, None] + d[None, :]\n    b = {b}\n"
+    alike, other = text.format(b="j[:, None] * D + d[None, :]"), text.format(b="j[:, None] * D + j[None, :]")
+    put = [[e.new for e in edits_of(t) if e.kind.name == "analogous line"] for t in (alike, other)]
+    assert put == [["i[:, None] * D"], []]
+
+
 MISTAKES = {
     "another axis of the grid": (
         flash_forward, "b = (tl.program_id(2)", "b = (tl.program_id(0)", "with `tl.program_id(2)`",

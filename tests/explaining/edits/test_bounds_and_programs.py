@@ -95,3 +95,9 @@ def test_a_loop_begins_where_the_one_before_it_ends():
     assert made(LOOPS, "ends elsewhere") == {"start"}
     joined = LOOPS.replace("start", "whole")
     assert not made(joined, "begins elsewhere") and not made(joined, "ends elsewhere")
+
+
+def test_a_number_in_a_product_is_taken_out_where_it_is_written():
+    text = "@triton.jit\ndef kernel(x, n, s):\n    twice = 2 * n\n    by_s = n * s\n    x += twice + by_s\n"
+    taken = {(e.old, e.new) for e in edits_of(text) if e.kind.name == "redundant factor"}
+    assert taken == {("by_s", "(n)"), ("by_s", "(s)"), ("twice", "(2)")}

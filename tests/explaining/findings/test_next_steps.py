@@ -113,6 +113,13 @@ def test_a_step_without_a_question_only_says_what_must_hold(step):
     assert "?" in step or re.search(r"\b(?:must|keeps|says|compare|parentheses|Follow)\b", step)
 
 
+def test_what_lies_before_a_tensor_is_not_kept_below_its_size():
+    seen = "Program (1, 0, 0) reads a place 16 elements {} of Q, which has shape (3, 2)."
+    before = case_status.OutOfBounds(seen.format("before the beginning"), cause="mask").wording()
+    past = case_status.OutOfBounds(seen.format("past the end"), cause="mask").wording()
+    assert "below" in past.next_step and "below" not in before.next_step and "negative" in before.next_step
+
+
 @pytest.mark.parametrize("kind", sorted(EDIT_KINDS))
 def test_every_edit_asks(kind):
     step = question_of(kind, "buffers - 1", "buffers")

@@ -280,6 +280,20 @@ def test_an_index_that_is_subtracted_in_the_address_is_named_as_such():
 
 
 @triton.jit
+def backwards_by_a_name(x_ptr, y_ptr, M, N, BLOCK: tl.constexpr):
+    r, c = tl.arange(0, BLOCK), tl.arange(0, BLOCK)
+    tile = r[:, None] * N + c[None, :]
+    x = tl.load(x_ptr - tile, mask=(r[:, None] < M) & (c[None, :] < N))
+    tl.store(y_ptr + r, tl.sum(x, axis=1), mask=r < M)
+
+
+def test_a_line_without_a_minus_is_not_said_to_subtract():
+    error = stray(lambda: backwards_by_a_name[(1,)](torch.zeros(20, 10), torch.zeros(20), 20, 10, BLOCK=32))
+    assert error.fault[-1] == ("cause", "subtracted")
+    assert "The address subtracts `" in error.sentence
+
+
+@triton.jit
 def row_without_stride(x_ptr, y_ptr, N, BLOCK: tl.constexpr):
     r = tl.program_id(0)
     lane = tl.arange(0, BLOCK)

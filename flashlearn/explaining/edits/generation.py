@@ -67,6 +67,7 @@ from flashlearn.explaining.edits.returned_forms import (
     fixed_size_edits,
     operands_narrowed,
     returned_edits,
+    returned_twice_edits,
 )
 from flashlearn.explaining.edits.rounding import calls_triton
 from flashlearn.explaining.edits.running_maximum import maximum_edits
@@ -121,6 +122,7 @@ def _function_edits(text: SourceText, function: ast.FunctionDef, heads: frozense
         changes = {at: edit for at, edit in changes.items() if at not in narrowed}
         _add(changes, returned_edits(text, function))
         _add(changes, fixed_size_edits(text, function))
+        _add(changes, returned_twice_edits(text, function), override=True)
     if is_formula(function):
         changes = {at: name_in_formula(edit) for at, edit in changes.items() if not calls_triton(edit)}
         _add(changes, formula_edits(text, function, known))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
 from flashlearn.explaining.edits.edit import Edit, SourceText, bracketed, edit_kind, name_of
@@ -19,11 +20,16 @@ RETURNED_SHAPE = edit_kind(
 )
 
 
+RETURNED_TWICE = edit_kind(
+    "returned twice",
+    question="Which tensor belongs at each place of what is returned?",
+)
 FIXED_SIZE = edit_kind(
     "fixed size",
     sentence="Line {line} fixes `{old}`; with `{new}`",
     question="Which size must this cover, and how large can that be?",
 )
+ALLOCATES = re.compile(r"\b(?:empty|zeros|full|ones)(?:_like)?\(|\bnew_(?:empty|zeros|full)\(")
 WIDE = ("torch.float32", "torch.float", "torch.float64", "torch.double")
 LEAST = 16
 """The least size of a tile that a product can have."""
@@ -66,6 +72,36 @@ def returned_edits(text: SourceText, function: ast.FunctionDef) -> Iterator[Edit
                     yield text.edit(RETURNED_SHAPE, value, f"{value.id}.reshape({tensor}.shape)", variant)
             if isinstance(value, ast.Name):
                 yield text.edit(RETURNED_SHAPE, value, f"{value.id}.mT", 1)
+
+
+def returned_twice_edits(text: SourceText, function: ast.FunctionDef) -> Iterator[Edit]:
+    """A tensor that is allocated and not returned, for one of the two places at which another one is.
+
+    >>> [(edit.old, edit.new) for edit in returned_twice_edits(source, function)]   # of return dv.half(), dv
+    [('dv', 'dk'), ('dv', 'dk')]
+    """
+    nodes = list(ast.walk(function))
+    tensors = [name for node in nodes if isinstance(node, ast.Assign) for name in _allocated(node)]
+    for node in nodes:
+        if not isinstance(node, ast.Return) or not isinstance(node.value, ast.Tuple):
+            continue
+        first = [next((n for n in ast.walk(e) if isinstance(n, ast.Name)), None) for e in node.value.elts]
+        given = [name.id for name in first if name is not None]
+        for name in first:
+            if name is not None and given.count(name.id) > 1:
+                for other in dict.fromkeys(tensors):
+                    if other not in given:
+                        yield text.edit(RETURNED_TWICE, name, other)
+
+
+def _allocated(node: ast.Assign) -> Iterator[str]:
+    """The names that a statement gives tensors that it allocates."""
+    target, value = node.targets[0], node.value
+    several = isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple)
+    pairs = zip(target.elts, value.elts, strict=False) if several else ((target, value),)
+    for one, its in pairs:
+        if isinstance(one, ast.Name) and ALLOCATES.search(ast.unparse(its)):
+            yield one.id
 
 
 def operands_narrowed(text: SourceText, function: ast.FunctionDef) -> set[tuple[int, int, str]]:

@@ -112,11 +112,27 @@ def _subtracted(index: Index, access: OutsideAccess) -> Cause:
     part = index.parts[0]
     which = "the index" if len(access.view.shape) == 1 else f"index {index.dim}"
     least = int(_all(index, access)[access.lanes].min())
+    term = part.text[1:]
+    subtracts = f"Line {part.term.line} subtracts `{term}` in the address"
+    if not _is_subtracted(term, part.term.scope, part.term.line):
+        subtracts = f"The address subtracts `{term}` (line {part.term.line})"  # where it is, but no minus
     return Cause(
         "subtracted",
-        f"Line {part.term.line} subtracts `{part.text[1:]}` in the address: {which} of {access.view.name} is "
-        f"{'' if index.scalar else 'down to '}{least} here.",
+        f"{subtracts}: {which} of {access.view.name} is {'' if index.scalar else 'down to '}{least} here.",
     )
+
+
+def _is_subtracted(term: str, scope: Scope, line: int) -> bool:
+    """Whether a line has a minus before what contains the term."""
+    for node in ast.walk(scope.tree):
+        if getattr(node, "lineno", 0) <= line <= (getattr(node, "end_lineno", None) or 0):
+            minus = isinstance(getattr(node, "op", None), ast.Sub | ast.USub)
+            after = next(
+                (getattr(node, of) for of in ("right", "operand", "value") if hasattr(node, of)), None
+            )
+            if minus and after is not None and term in ast.unparse(after):
+                return True
+    return False
 
 
 def _below(index: Index, access: OutsideAccess) -> Cause:

@@ -12,6 +12,7 @@ from flashlearn.explaining.edits.accesses import FILL_VALUE, access_edits, atomi
 from flashlearn.explaining.edits.dtypes import allocation_edits, conversion_edits
 from flashlearn.explaining.edits.edit import Edit, EditKind, SourceText, edit_kind, name_of, names_in
 from flashlearn.explaining.edits.name_families import NameFamilies
+from flashlearn.explaining.edits.naturalness import bound_lines
 from flashlearn.explaining.edits.operators import OPERAND_ORDER, TILES_TO_ELEMENTS
 from flashlearn.explaining.edits.rounding import round_down_edit
 
@@ -34,6 +35,7 @@ OTHER_FUNCTION = {
     "sqrt": "rsqrt",
     "rsqrt": "sqrt",
 }
+OTHER_LIMIT = {"min": "max", "max": "min"}
 ALLOCATIONS = ("zeros", "full", "empty", "zeros_like", "empty_like", "full_like", "new_zeros", "new_empty")
 REMOVABLE = ("abs", "sigmoid", "exp", "sqrt", "log", "contiguous", "clone", "detach", "float")
 REMOVABLE += ("nan_to_num", "clamp", "relu", "softmax", "where", "maximum", "minimum", "round", "expand")
@@ -114,7 +116,11 @@ def call_edits(text: SourceText, node: ast.Call, known: NameFamilies, kernel: bo
     if name in OTHER_FUNCTION and not built_in:
         head, whole = text.of(node.func), text.of(node)
         other = head[: -len(name)] + OTHER_FUNCTION[name] + whole[len(head) :]
-        yield text.edit(FUNCTION, node, other, int(name in ("minimum", "maximum")))
+        of_values = name in ("minimum", "maximum") and not _of_sizes(text, node, known)
+        yield text.edit(FUNCTION, node, other, int(of_values))
+    elif name in ("min", "max") and built_in:
+        other = OTHER_LIMIT[name] + text.of(node)[len(name) :]
+        yield text.edit(FUNCTION, node, other, int(not _of_sizes(text, node, known)))
     if name == "float" and node.args and "inf" in text.of(node):
         other = 'float("inf")' if "-" in text.of(node) else 'float("-inf")'
         yield text.edit(FILL_VALUE, node, other, 1)
@@ -157,6 +163,15 @@ def call_edits(text: SourceText, node: ast.Call, known: NameFamilies, kernel: bo
     for pair in (*node.args, *(k.value for k in node.keywords)) if name in PER_AXIS else ():
         if isinstance(pair, ast.Tuple):
             yield from order_edits(text, pair.elts)
+
+
+def _of_sizes(text: SourceText, node: ast.Call, known: NameFamilies) -> bool:
+    """Whether a limit is one of sizes and of programs' numbers, but of no loop: a longer one may do, too."""
+    if node.lineno in bound_lines(text.raw.decode()):
+        return False
+    sizes = {*known.scalars, *known.blocks, *known.programs}
+    sizes |= {name for name, product in known.products.items() if names_in(product) <= sizes}
+    return len(names_in(node) - {*LIBRARIES}) > 1 and names_in(node) <= sizes | {*LIBRARIES}
 
 
 def _is_helper(node: ast.Call) -> bool:

@@ -10,6 +10,7 @@ import functools
 import itertools
 import json
 import math
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
@@ -150,7 +151,7 @@ class _Ranking:
             likely *= factors["unlikely"]
         elif hints.address and kind.mixes_names:
             likely *= factors["mixed names in address"]
-        elif hints.address and kind.changes_values:
+        elif hints.address and kind.changes_values and not _exchanges_clamp(edit):
             likely *= factors["unlikely"]
         decides = (
             bool(hints.conditions) and self._is_condition(edit) and edit.line in hints.conditions[section]
@@ -182,6 +183,12 @@ def _exchanges_quotient(edit: Edit) -> bool:
     return edit.kind is OPERATOR and (
         edit.old.replace("%", "//", 1) == edit.new or edit.old.replace("//", "%", 1) == edit.new
     )
+
+
+def _exchanges_clamp(edit: Edit) -> bool:
+    """True for a minimum in the place of a maximum, or the reverse: it may limit an index."""
+    old, new = (re.sub(r"\bmax(imum)?\b", r"min\1", each, count=1) for each in (edit.old, edit.new))
+    return old == new
 
 
 def _is_negative(outcome: Outcome) -> bool:

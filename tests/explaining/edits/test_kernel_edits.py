@@ -154,6 +154,17 @@ def test_axes_of_a_block_pointer_are_exchanged():
     assert not any("boundary_check" in new for _, new in made(text, "missing mask"))
 
 
+def test_a_limit_of_sizes_is_exchanged_early_and_a_loop_s_bound_late():
+    text = (
+        "@triton.jit\ndef f(x, n, rows, GROUP: tl.constexpr):\n    first = rows * GROUP\n"
+        "    height = tl.maximum(n - first, GROUP)\n    wide = min(n, GROUP)\n    end = tl.maximum(n, rows)\n"
+        "    for i in range(0, end):\n        x += tl.maximum(height, x)\n"
+    )
+    variants = {e.new: e.variant for e in edits_of(text) if e.kind.name == "function"}
+    early = {"tl.minimum(n - first, GROUP)": 0, "max(n, GROUP)": 0}
+    assert variants == early | {"tl.minimum(n, rows)": 1, "tl.minimum(height, x)": 1}
+
+
 CASE = Case("S 4, causal")
 
 

@@ -16,6 +16,7 @@ from flashlearn.explaining.findings.declared import Declared
 from flashlearn.explaining.findings.edits import AndOneEdit, DeclaredInLine, OneEdit, TwoEdits
 from flashlearn.explaining.findings.outputs import EachOutput, Outputs
 from flashlearn.explaining.findings.symbolic import ErrorPattern, NotCompared
+from flashlearn.explaining.findings.two_mistakes import AtOnce
 from flashlearn.explaining.matching import has_wrong_numbers
 from flashlearn.explaining.stage import Search
 from flashlearn.outcome import Finding, Status
@@ -111,6 +112,8 @@ def edit_of_formula(search: Search) -> Finding | None:
     if finding is None:
         return find_edit(search.exercise, search.answer, search.outcomes)
     parts = finding.parts or (finding,)
+    if isinstance(finding.kind, AtOnce):
+        return _one_mistake_for_two(search)
     if isinstance(finding.kind, Outputs) and finding.partial:
         return with_edit_of_the_rest(search)
     if isinstance(finding.kind, NotCompared) and finding.kind.rule == "wrong shape":
@@ -124,6 +127,13 @@ def edit_of_formula(search: Search) -> Finding | None:
         return None  # one pattern is one mistake
     alike = isinstance(edit.kind, OneEdit) and len({part.names for part in parts}) == 1
     return Finding(AndOneEdit((parts[0] if alike else finding, edit)), edit.place, edit.fits, edit.of)
+
+
+def _one_mistake_for_two(search: Search) -> Finding | None:
+    """One edit in place of two declared mistakes: where it makes everything right, there is only one."""
+    edit = find_edit(search.exercise, search.answer, search.outcomes, runs=LINE_RUNS)
+    whole = edit is not None and isinstance(edit.kind, OneEdit) and not edit.kind.output
+    return edit if whole and not edit.kind.doubt else None
 
 
 def with_edit_of_the_rest(search: Search) -> Finding | None:

@@ -323,8 +323,8 @@ def with_declared_mistake(search: Search) -> Finding | None:
     if finding is None or (declared and not finding.partial) or not search.wrong:
         return None  # a declared kernel that fails just so in every case explains them all
     complete = [o for o in comparable(outcomes) if o.status is Status.WRONG]
-    if len(complete) == 1 and (_shows_unwritten_alone(complete[0]) or _has_few_numbers(complete[0])):
-        return None  # an output that is not written there, or a single number, has many causes
+    if len(complete) == 1 and any(says_little(complete[0]) for says_little in SAY_LITTLE):
+        return None  # an output that is not written there, or is 0, or a single number, has many causes
     also = find_declared(exercise, complete)
     if also is None or also.fits < MOSTLY * also.of or also.mistake == finding.mistake:
         return None  # a wrong address may make cases wrong in which it happens to stay inside
@@ -341,6 +341,16 @@ def _shows_unwritten_alone(outcome: Outcome) -> bool:
     """True if some elements of the wrong outputs were never written, and no number is wrong."""
     unwritten = any(not c.ok and c.writers is not None and (c.writers < 0).any() for c in outcome.outputs)
     return unwritten and not any(map(has_wrong_numbers, outcome.outputs))
+
+
+def _is_zero(outcome: Outcome) -> bool:
+    """True if the wrong outputs of a case are 0 everywhere."""
+    wrong = [check.got for check in outcome.outputs if not check.ok]
+    return all(isinstance(got, torch.Tensor) and not bool(got.any()) for got in wrong)
+
+
+SAY_LITTLE = (_shows_unwritten_alone, _has_few_numbers, _is_zero)
+"""What a single wrong case may show that has many causes."""
 
 
 def with_edit_for_fault(search: Search) -> Finding | None:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from flashlearn.outcome import Status
-from flashlearn.running.counted_turns import COUNTER, compiled, counter
+from flashlearn.running.counted_turns import COUNTER, Counter, compiled
 from flashlearn.running.evidence import Raised
 
 SEPARATOR = "\n\n\n"
@@ -102,11 +102,15 @@ def names_used(code: types.CodeType) -> list[str]:
 
 @contextlib.contextmanager
 def rebuilt(
-    function: Callable[..., Any], found: Sequence[Section], texts: Mapping[int, str]
+    function: Callable[..., Any],
+    found: Sequence[Section],
+    texts: Mapping[int, str],
+    turns: Counter | None = None,
 ) -> Iterator[Callable[..., Any]]:
     """The function with other `texts` in place of some of its sections `found`, within the block.
 
-    The learner's namespace does not change: the rebuilt functions are in a copy of it. Raises whatever the
+    The learner's namespace does not change: the rebuilt functions are in a copy of it. `turns` counts those
+    of the loops that have no end in sight. Raises whatever the
     text raises when it is run, IndexError for a section that does not exist, ValueError if there is no text,
     and TypeError for a closure.
     """
@@ -117,7 +121,7 @@ def rebuilt(
         if not 0 <= number < len(found):
             raise IndexError(f"there is no section {number}")
     first = min(texts)
-    names: dict[str, Any] = dict(original.__globals__)
+    names: dict[str, Any] = {**original.__globals__, COUNTER: turns or Counter()}
     files: list[str] = []
     try:
         for number, section in enumerate(found[first:], first):
@@ -138,7 +142,6 @@ def _run(text: str, names: dict[str, Any], files: list[str]) -> None:
     """Run a text as a file of its own, so that triton finds its lines."""
     files.append(file := f"<edited {next(_numbers)}>")
     linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
-    names[COUNTER] = counter()
     exec(compiled(text, file), names)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
 from types import CodeType
 
 MOST_TURNS = 20_000
@@ -17,17 +16,16 @@ class TooManyTurns(Exception):
     """An edited text goes round a loop that will not end."""
 
 
-def counter() -> Callable[[], None]:
-    """A function for one run of a text, which raises TooManyTurns when it has been called too often."""
-    left = MOST_TURNS
+class Counter:
+    """Called once in each turn: it raises TooManyTurns after `most` of them. `turns` are those so far."""
 
-    def one_more() -> None:
-        nonlocal left
-        left -= 1
-        if left < 0:
+    def __init__(self, most: int = MOST_TURNS):
+        self.most, self.turns = most, 0
+
+    def __call__(self) -> None:
+        self.turns += 1
+        if self.turns > self.most:
             raise TooManyTurns
-
-    return one_more
 
 
 def compiled(text: str, file: str) -> CodeType:

@@ -245,7 +245,7 @@ def _too_long(
     seconds: float, place: Place | None, question: str = "Does a loop's condition ever become false?"
 ) -> str:
     where = f" It was in line {place.line} when it was stopped." if place is not None else ""
-    return f"Still running after {seconds:.2g} s, so it was stopped. {question}{where}"
+    return f"Still running after {float(f'{seconds:.2g}'):g} s, so it was stopped. {question}{where}"
 
 
 def _line_of_stop(error: BaseException, function: Callable) -> Place | None:

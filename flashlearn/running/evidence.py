@@ -104,7 +104,8 @@ class Evidence:
     Of a timed one: `own` are the function's figures, `peers` those of its peers that
     there are here. `seconds` are by the clock, `processor` those of the thread that ran it, `asleep` those in
     which it neither worked nor stood in line for a processor, as far as that is known. `accesses` is the
-    work of an edited run, which is not observed otherwise, also where it ended early.
+    work of an edited run, which is not observed otherwise, also where it ended early; in one of a formula
+    `turns` are those of its `while` loops.
     """
 
     returned: Any = None
@@ -125,6 +126,7 @@ class Evidence:
     processor: float = 0.0
     asleep: float = 0.0
     accesses: int = 0
+    turns: int = 0
 
     @property
     def values(self) -> tuple[Any, ...]:

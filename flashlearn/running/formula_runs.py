@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from flashlearn.exercise import Inputs
 from flashlearn.interpreter.deadline import deadline
 from flashlearn.running import answer_source
 from flashlearn.running.answer_source import Section
+from flashlearn.running.counted_turns import Counter
 from flashlearn.running.crashes import describe_exception, is_user_interrupt
 from flashlearn.running.evidence import Evidence, Output
 from flashlearn.running.forks import no_forks
@@ -33,13 +35,15 @@ def edited(
 ) -> Evidence:
     """One call with another text in place of a section of the answer."""
     texts: Mapping[int, str] = {how.section: how.text, **dict(how.more)}
+    turns = Counter(how.turns)
     try:
-        with answer_source.rebuilt(function, sections, texts) as anew, deadline(how.limit), no_forks():
-            return _returned(anew(*copies(inputs).values()))
+        with answer_source.rebuilt(function, sections, texts, turns) as anew, deadline(how.limit), no_forks():
+            evidence = _returned(anew(*copies(inputs).values()))
     except BaseException as error:  # the edited text need not be a program at all
         if is_user_interrupt(error):
             raise
-        return Evidence(raised=answer_source.edit_failure(error))
+        evidence = Evidence(raised=answer_source.edit_failure(error))
+    return replace(evidence, turns=turns.turns)
 
 
 def _returned(value: Any) -> Evidence:

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from flashlearn.interpreter.observer import Observer
+from flashlearn.running.counted_turns import MOST_TURNS
 
 LIMIT = 20.0
 """Seconds that a call may take by default."""
@@ -59,7 +60,8 @@ class Edited:
 
     `section` counts those of flashlearn.running.answer_source; `more` are other sections, each with its text.
     The evidence has the outputs, or that something was raised. An edit may make a loop that never ends: the
-    call ends after `most` accesses to memory, the same on every machine; `limit` is for loops without any.
+    call ends after `most` accesses to memory, the same on every machine; `limit` is for loops without any,
+    and a formula without kernels ends after so many `turns` of its `while` loops.
     An answer that launches no kernel need not be `watched`: that saves half the time.
     """
 
@@ -70,6 +72,7 @@ class Edited:
     more: tuple[tuple[int, str], ...] = ()
     limit: float = 2.0
     watched: bool = True
+    turns: int = MOST_TURNS
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import torch
 
-from flashlearn.explaining.stages import _shows_unwritten_alone
+from flashlearn.explaining.stages import _is_zero, _shows_unwritten_alone
 from flashlearn.outcome import OutputCheck
 
 
@@ -18,3 +18,12 @@ def test_elements_that_nobody_wrote_are_told_from_wrong_numbers_and_from_stored_
     assert alone([1.0, float("nan")], [0, -1])
     assert not alone([2.0, float("nan")], [0, -1])
     assert not alone([1.0, float("nan")], [0, 0])
+
+
+def test_outputs_that_are_0_everywhere_say_little():
+    def zero(*outputs: list[float]) -> bool:
+        checks = tuple(OutputCheck("o", False, 1.0, 1e-3, got=torch.tensor(got)) for got in outputs)
+        return _is_zero(SimpleNamespace(outputs=checks))
+
+    assert zero([0.0, 0.0], [0.0])
+    assert not zero([0.0, 0.0], [2.0])

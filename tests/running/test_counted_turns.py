@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from flashlearn.running.counted_turns import COUNTER, MOST_TURNS, TooManyTurns, compiled, counter
+from flashlearn.running.counted_turns import COUNTER, MOST_TURNS, Counter, TooManyTurns, compiled
 
 LOOPS = """
 def launcher(n, step):
@@ -27,7 +27,7 @@ def kernel(n):
 
 
 def run(text: str) -> dict:
-    names = {COUNTER: counter()}
+    names = {COUNTER: Counter()}
     exec(compiled(text, "<edited>"), names)
     return names
 

@@ -12,6 +12,7 @@ from flashlearn.explaining.edits.edit import Edit, SourceText, bracketed, edit_k
 from flashlearn.explaining.edits.statements import MISSING_FACTOR
 
 SUMS = ast.Add | ast.Sub
+DIVISIONS = ast.Div | ast.FloorDiv | ast.Mod
 SYMPY = re.compile(r"\b(sp|sympy)\.")
 MOST_INDICES = 4
 """In a term with more indices around it, entries of matrices are not tried as factors."""
@@ -57,6 +58,40 @@ def _of_call(node: ast.Call) -> Iterator[ast.expr]:
             yield argument
 
 
+def dividends(value: ast.expr, parameters: Sequence[str]) -> Iterator[ast.Name]:
+    """The names of computed values that are divided as they are: something may be to be taken off first."""
+    for node in ast.walk(value):
+        dividend = node.left if isinstance(node, ast.BinOp) and isinstance(node.op, DIVISIONS) else None
+        if isinstance(dividend, ast.Name) and dividend.id not in parameters:
+            yield dividend
+
+
+def outer_factors(value: ast.expr) -> dict[ast.AST, frozenset[str]]:
+    """For each expression the factors by which it is multiplied further out, as they are written."""
+    found: dict[ast.AST, frozenset[str]] = {}
+    _outer_factors(value, frozenset(), found)
+    return found
+
+
+def _outer_factors(node: ast.AST, outer: frozenset[str], found: dict[ast.AST, frozenset[str]]) -> None:
+    found[node] = outer
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
+        _outer_factors(node.left, outer | {*_factors(node.right)}, found)
+        _outer_factors(node.right, outer | {*_factors(node.left)}, found)
+        return
+    kept = isinstance(node, ast.BinOp) and isinstance(node.op, SUMS)
+    for child in ast.iter_child_nodes(node):
+        _outer_factors(child, outer if kept else frozenset(), found)
+
+
+def _factors(node: ast.expr) -> Iterator[str]:
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
+        yield from _factors(node.left)
+        yield from _factors(node.right)
+    else:
+        yield ast.unparse(node)
+
+
 def products(value: ast.expr) -> Iterator[ast.expr]:
     """The operands of matrix products that are written with @."""
     for node in ast.walk(value):
@@ -95,8 +130,23 @@ def plus(text: SourceText, term: ast.expr, summands: list[str]) -> Iterator[Edit
             yield text.edit(MISSING_TERM, term, f"({written} - {name})", 1)
 
 
-def times(text: SourceText, term: ast.expr, factors: list[str], vectors: Sequence[str]) -> Iterator[Edit]:
+def less(text: SourceText, term: ast.Name, names: list[str]) -> Iterator[Edit]:
+    """The term minus another one."""
+    for name in names:
+        if name != term.id:
+            yield text.edit(MISSING_TERM, term, f"({term.id} - {name})", 1)
+
+
+def times(
+    text: SourceText,
+    term: ast.expr,
+    factors: list[str],
+    vectors: Sequence[str],
+    outer: frozenset[str] = frozenset(),
+) -> Iterator[Edit]:
     """The term times another factor, or divided by one; columns also entry by entry, or on a diagonal.
+
+    It is not divided by one of the `outer` factors, which multiply it further out.
 
     New memory, `torch.zeros(…)`, has no factors: one would only give it another dtype or shape.
     """
@@ -105,7 +155,8 @@ def times(text: SourceText, term: ast.expr, factors: list[str], vectors: Sequenc
     written, symbolic = bracketed(term, text.of(term)), SYMPY.search(text.raw.decode())
     for factor in factors:
         yield text.edit(MISSING_FACTOR, term, f"{written} * {factor}", 2)
-        yield text.edit(MISSING_DIVISOR, term, f"{written} / {factor}")
+        if factor not in outer:
+            yield text.edit(MISSING_DIVISOR, term, f"{written} / {factor}")
         if symbolic and factor in vectors:
             yield text.edit(MISSING_FACTOR, term, f"{factor} * {written}", 3)
             yield text.edit(MISSING_FACTOR, term, f"{written} * {factor}.T", 3)

@@ -15,6 +15,7 @@ from flashlearn.judging.symbolic.symbols import flatten, symbols
 from flashlearn.judging.symbolic.verdict import equal
 from flashlearn.outcome import Outcome, Status
 from flashlearn.running.answer import Answer
+from flashlearn.running.evidence import Evidence
 from flashlearn.running.run_modes import Edited
 
 FORMULA_RUNS = 900
@@ -25,6 +26,15 @@ RIGHT_CASES = 6
 
 SYMBOLIC_SECONDS = 1.5
 CALL_SECONDS = 1.0
+
+MOST_TURNS = 1_000
+"""So many turns of its loops an edited formula may take."""
+
+TURNS_OF_A_RUN = 40
+"""So many turns cost as much as a run of an ordinary formula."""
+
+QUICK_SECONDS, SECONDS_OF_A_RUN = 0.02, 0.002
+"""A run that takes longer than the first, in a sum of sympy's say, counts as one for each of the second."""
 
 
 class Known(NamedTuple):
@@ -95,11 +105,11 @@ class FormulaTrial:
         return good
 
     def _right_outputs(self, section: int, text: str, case: Case) -> set[str]:
-        self.left -= 1
         others = tuple(one for one in self.fixed if one[0] != section)
         known = self._of(case)
-        how = Edited(section, text, more=others, limit=CALL_SECONDS)
+        how = Edited(section, text, more=others, limit=CALL_SECONDS, turns=MOST_TURNS)
         evidence = self.answer.run(copies(known.given), how)
+        self.left -= _runs(evidence)
         if evidence.raised is not None:
             return set()
         answers = by_name(self.exercise, evidence.returned) or {}
@@ -136,3 +146,9 @@ class FormulaTrial:
             wanted = by_name(self.exercise, self.exercise.reference(**copies(given)))
             self._known[case.name] = Known(given, wanted, QuickRefusal(wanted, given))
         return self._known[case.name]
+
+
+def _runs(evidence: Evidence) -> float:
+    """For how many runs of an ordinary formula a run counts: by its turns, or where it is slow by time."""
+    slow = evidence.processor / SECONDS_OF_A_RUN if evidence.processor > QUICK_SECONDS else 0.0
+    return max(1.0, evidence.turns / TURNS_OF_A_RUN, slow)

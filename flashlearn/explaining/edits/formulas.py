@@ -32,8 +32,11 @@ from flashlearn.explaining.edits.formula_scopes import (
     sizes_of,
 )
 from flashlearn.explaining.edits.formula_terms import (
+    dividends,
     entries_of,
     factors_of,
+    less,
+    outer_factors,
     plus,
     products,
     terms,
@@ -41,7 +44,7 @@ from flashlearn.explaining.edits.formula_terms import (
     times_entries,
     times_in_product,
 )
-from flashlearn.explaining.edits.integer_formulas import OFF_BY_ONE, clamp_edits, integer_edits
+from flashlearn.explaining.edits.integer_formulas import OFF_BY_ONE, clamp_edits, integer_edits, loop_edits
 from flashlearn.explaining.edits.name_families import NameFamilies, similar
 from flashlearn.explaining.edits.names import OTHER_NAME
 from flashlearn.explaining.edits.operators import (
@@ -50,6 +53,7 @@ from flashlearn.explaining.edits.operators import (
     OPERAND_ORDER,
     OPERATOR,
     REDUNDANT_OPERAND,
+    SIGN,
 )
 from flashlearn.explaining.edits.rounding import ROUND_DOWN, ROUND_UP
 from flashlearn.explaining.edits.statements import ASSIGNMENT, EXCHANGED_NAMES
@@ -119,7 +123,7 @@ def formula_edits(text: SourceText, function: ast.FunctionDef, known: NameFamili
     letters = sorted(name for name in written | {*known.parameters} if len(name) == 1)
     scopes, short, indices = local_names(function), short_names(function), index_names(function)
     vectors = [name for name in numbers if name in matrices_in(function)]
-    sizes = [*numbers, *sizes_of(text, function)]
+    sizes, in_torch = [*numbers, *sizes_of(text, function)], b"torch." in text.raw
     for statement in ast.walk(function):
         if isinstance(statement, VALUED) and statement.value is not None:
             yield from _recomputed(text, statement, known)
@@ -130,14 +134,19 @@ def formula_edits(text: SourceText, function: ast.FunctionDef, known: NameFamili
                 yield from integer_edits(text, node, numbers)
             yield from _exponentials(text, statement.value)
             yield from _exchanged(text, statement.value)
+            parameters = {*known.parameters} & {*numbers} if not in_torch else set()
+            yield from _exchanged_names(text, statement.value, parameters, bounds)
             for value in values(statement.value) if of_integers(text) else ():
                 yield from clamp_edits(text, value, known.parameters)
+            for dividend in dividends(statement.value, known.parameters):
+                yield from less(text, dividend, numbers)
+            outer = outer_factors(statement.value)
             for term in terms(statement.value):
                 if term in bounds:
                     continue
                 local = [name for name in scopes[term] if name not in several]
                 factors = factors_of(text, statement, list(dict.fromkeys([*sizes, *local])))
-                yield from times(text, term, factors, vectors)
+                yield from times(text, term, factors, vectors, outer.get(term, frozenset()))
                 yield from plus(text, term, factors)
                 inside = [name for name in scopes[term] if name in indices]
                 yield from times_entries(text, term, entries_of(matrix_names(function), inside))
@@ -147,6 +156,8 @@ def formula_edits(text: SourceText, function: ast.FunctionDef, known: NameFamili
         if isinstance(statement, ast.For):
             whole = (edit for node in ast.walk(statement.iter) for edit in integer_edits(text, node, []))
             yield from (edit for edit in whole if edit.kind in (ROUND_UP, ROUND_DOWN))
+        if isinstance(statement, ast.For | ast.While) and not in_torch:
+            yield from loop_edits(text, statement, numbers)
         if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Subscript):
             target, value = text.of(statement.targets[0]), text.of(statement.value)
             if value not in ("0", "0.0"):  # adding it would only leave the line out
@@ -168,6 +179,20 @@ def _exchanged(text: SourceText, value: ast.expr) -> Iterator[Edit]:
             f"{text.of(node.left.left)} * {bracketed(node.right.right, text.of(node.right.right))}"
             f"{between}{text.of(node.right.left)} * {bracketed(node.left.right, first)}",
         )  # fmt: skip
+
+
+def _exchanged_names(
+    text: SourceText, value: ast.expr, parameters: set[str], bounds: set[ast.AST]
+) -> Iterator[Edit]:
+    """Two parameters that occur once each in each other's place."""
+    loads = [n for n in ast.walk(value) if isinstance(n, ast.Name) and n.id in parameters]
+    once = [n for n in loads if sum(n.id == other.id for other in loads) == 1 and n not in bounds]
+    start, end = text.span(value)
+    for pair in itertools.combinations(once, 2):
+        first, second = sorted(pair, key=text.span)
+        (a, b), (c, d) = text.span(first), text.span(second)
+        parts = (text.raw[start:a], second.id.encode(), text.raw[b:c], first.id.encode(), text.raw[d:end])
+        yield text.edit(EXCHANGED_NAMES, value, b"".join(parts).decode(), 1)
 
 
 def _exponentials(text: SourceText, value: ast.expr) -> Iterator[Edit]:
@@ -227,6 +252,10 @@ def _within(
                 yield text.edit(OFF_BY_ONE, node, f"({text.of(node)} {shift})")
     elif isinstance(node, ast.Compare):
         yield from _other_pair(text, node, letters)
+    elif isinstance(node, ast.Subscript):
+        first = node.slice.left if isinstance(node.slice, ast.BinOp) else node.slice
+        if isinstance(first, ast.Constant) and type(first.value) is int and first.value > 0:
+            yield text.edit(SIGN, first, f"-{first.value}")  # counted from the end
     elif isinstance(node, ast.Attribute) and node.attr in OTHER_SIZES:
         yield text.edit(SIZE_OF_MATRIX, node, f"{text.of(node.value)}.{OTHER_SIZES[node.attr]}")
     elif isinstance(node, ast.Call):
@@ -320,14 +349,16 @@ def _in_place(text: SourceText, node: ast.Call) -> Iterator[Edit]:
 
 
 def _first_factor(text: SourceText, node: ast.BinOp) -> Iterator[Edit]:
-    """`a * b + c + d` with the factor a applied to the whole sum."""
+    """`a * b + c + d` with the factor a applied to the whole sum; of `a * b * c + d` also a * b."""
     first, sums = node, 0
     while isinstance(first, ast.BinOp) and isinstance(first.op, SUMS):
         first, sums = first.left, sums + 1
+    factors: list[ast.expr] = []
     factor = first
     while isinstance(factor, ast.BinOp) and isinstance(factor.op, ast.Mult):
         factor = factor.left
-    if sums and factor is not first:
+        factors.append(factor)
+    for factor in reversed(factors) if sums else ():
         end = text.span(node)[1]
         start = text.span(factor)[1]
         rest = text.raw[start:end].decode().lstrip()

@@ -143,7 +143,7 @@ def _function_edits(text: SourceText, function: ast.FunctionDef, heads: frozense
         _add(changes, missing_move_edits(text, function, known))
         sizes = {*known.size_parameters(), *known.blocks}
         _add(changes, exchanged_name_edits(text, function, heads - {*known.parameters}, sizes))
-    _add(changes, list(repeated_edits(text, changes.values())))
+    _add(changes, list(repeated_edits(text, changes.values(), within=is_formula(function))))
     return changes
 
 

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import ast
+import itertools
 from collections.abc import Iterator
 
 from flashlearn.explaining.edits.calls import FUNCTION
 from flashlearn.explaining.edits.edit import Edit, SourceText, bracketed, edit_kind, name_of
+from flashlearn.explaining.edits.names import OTHER_NAME
 from flashlearn.explaining.edits.operators import BRACKETS, OPERATOR, REDUNDANT_OPERAND
 from flashlearn.explaining.edits.rounding import ROUND_DOWN, ROUND_UP, rounded_sizes, rounds_up
+from flashlearn.explaining.edits.statements import MISSING_FACTOR
 
+DIVISIONS = ast.Div | ast.FloorDiv | ast.Mod
 SUMMATIONS = ("Sum", "summation", "Product", "product")
 EXCHANGED = {
     **{"min": "max", "max": "min", "Min": "Max", "Max": "Min"},
@@ -26,6 +30,11 @@ OTHER_BOUND = edit_kind(
     question="What does this index count, and how many are there?",
     by_chance_in_integers=True,
 )
+MISSING_STEP = edit_kind(
+    "missing step",
+    question="By how much do two neighbouring values of this index differ?",
+    by_chance_in_integers=True,
+)
 MISSING_CLAMP = edit_kind(
     "missing clamp",
     question="What are the smallest and the largest values that this may take?",
@@ -39,6 +48,31 @@ def integer_edits(text: SourceText, node: ast.AST, names: list[str]) -> Iterator
         yield from _of_call(text, node, names)
     elif isinstance(node, ast.BinOp):
         yield from _of_operation(text, node, names)
+
+
+def loop_edits(text: SourceText, loop: ast.For | ast.While, names: list[str]) -> Iterator[Edit]:
+    """A factor that a loop's bound lacks, the step of a range, another name in the test of a `while`."""
+    if isinstance(loop, ast.While):
+        bounds = [loop.test.left, *loop.test.comparators] if isinstance(loop.test, ast.Compare) else []
+        loaded = (node for node in ast.walk(loop.test) if isinstance(node, ast.Name))
+        for node in loaded:
+            yield from (text.edit(OTHER_NAME, node, name, 5) for name in names if name != node.id)
+    elif isinstance(loop.iter, ast.Call) and name_of(loop.iter) == "range":
+        bounds = loop.iter.args
+        if len(bounds) == 2:
+            start, end = map(text.of, bounds)
+            head = text.of(loop.iter.func)
+            for name in names:
+                yield text.edit(MISSING_STEP, loop.iter, f"{head}({start}, {end}, {name})")
+    else:
+        return
+    for bound in bounds:
+        if isinstance(bound, ast.Constant):
+            continue
+        for name in names:
+            if name not in text.of(bound):
+                written = bracketed(bound, text.of(bound))
+                yield text.edit(MISSING_FACTOR, bound, f"{written} * {name}", 2)
 
 
 def clamp_edits(text: SourceText, value: ast.expr, names: list[str]) -> Iterator[Edit]:
@@ -92,6 +126,8 @@ def _of_operation(text: SourceText, node: ast.BinOp, names: list[str]) -> Iterat
                 yield text.edit(OPERATOR, node, f"{a} {other} {name}", 1)
     if isinstance(node.op, ast.Div):
         yield text.edit(OPERATOR, node, f"{a} // {b}")
+    if isinstance(node.op, ast.Add | ast.Sub):
+        yield from _divided_together(text, node)
     if isinstance(node.op, ast.Sub):
         yield text.edit(REDUNDANT_OPERAND, node, b, 1)
     if isinstance(node.op, ast.Mult) and isinstance(node.left, ast.BinOp):
@@ -102,6 +138,20 @@ def _of_operation(text: SourceText, node: ast.BinOp, names: list[str]) -> Iterat
     if one_more and isinstance(node.left, ast.Call) and name_of(node.left) == "floor":
         head = text.of(node.left.func).removesuffix("floor")
         yield text.edit(FUNCTION, node, f"{head}ceiling({', '.join(map(text.of, node.left.args))})")
+
+
+def _divided_together(text: SourceText, node: ast.BinOp) -> Iterator[Edit]:
+    """`(a + b) // c` for `a + b // c`, and `x - (a + b) // c` for `x - a + b // c`."""
+    if not (isinstance(node.right, ast.BinOp) and isinstance(node.right.op, DIVISIONS)):
+        return
+    last = isinstance(node.left, ast.BinOp) and isinstance(node.left.op, ast.Add | ast.Sub)
+    (start, end), divided = text.span(node), text.span(node.right.left)[1]
+    for first in (node.left, node.left.right) if last else (node.left,):
+        at = text.span(first)[0]
+        cuts = itertools.pairwise((start, at, divided, end))
+        before, both, after = (text.raw[i:j].decode() for i, j in cuts)
+        if both.count("(") == both.count(")"):
+            yield text.edit(BRACKETS, node, f"{before}({both}){after}")
 
 
 def _of_product(text: SourceText, node: ast.BinOp, inner: ast.BinOp) -> Iterator[Edit]:

@@ -192,6 +192,12 @@ def _returned_names(launcher: ast.FunctionDef, count: int) -> Iterator[str]:
     return map(_tensor_name, _unpacked(_returned_values(launcher), count))
 
 
+def returned_values(section: Section, count: int) -> list[ast.expr]:
+    """The values of the outputs in the last return of a function, or none."""
+    function = ast.parse(section.text).body[0]
+    return _unpacked(_returned_values(function), count) if isinstance(function, ast.FunctionDef) else []
+
+
 def _returned_values(function: ast.FunctionDef) -> list[ast.expr]:
     """The values in the last return."""
     returns = [n.value for n in ast.walk(function) if isinstance(n, ast.Return) and n.value is not None]

@@ -17,14 +17,19 @@ EQUAL_PLACES = 6
 """How often it may occur in exactly the same words."""
 
 
-def repeated_edits(text: SourceText, edits: Iterable[Edit]) -> Iterator[Edit]:
-    """Edits that differ in their names alone, made together; and edits that do not differ at all."""
+def repeated_edits(text: SourceText, edits: Iterable[Edit], within: bool = False) -> Iterator[Edit]:
+    """Edits that differ in their names alone, made together; and edits that do not differ at all.
+
+    With `within` the latter are also made together in one line, where others have the same.
+    """
     similar: dict[tuple, list[Edit]] = {}
     equal: dict[tuple, list[Edit]] = {}
     for edit in edits:
         similar.setdefault((edit.kind.name, edit.variant, _shape(edit)), []).append(edit)
         kind = edit.kind.repeats_as or edit.kind.name
         equal.setdefault((kind, _along_rows(edit.old), _along_rows(edit.new)), []).append(edit)
+        if within:
+            equal.setdefault((kind, edit.old, edit.new, edit.line), []).append(edit)
         if added := _added(edit):
             equal.setdefault((kind, added), []).append(edit)
     groups = [(group, SIMILAR_PLACES) for group in similar.values()]

@@ -22,6 +22,7 @@ from flashlearn.explaining.edits.formula_pairs import POOL, edit_of_some_outputs
 from flashlearn.explaining.edits.generation import edits_of
 from flashlearn.explaining.edits.naturalness import Naturalness, naturalness
 from flashlearn.explaining.edits.output_slice import suspect_lines
+from flashlearn.explaining.edits.own_mistakes import have_their_own_mistake
 from flashlearn.explaining.edits.quotation import quoted
 from flashlearn.explaining.edits.ranking import Hints, ranked
 from flashlearn.explaining.edits.returned_forms import FIXED_SIZE
@@ -158,8 +159,10 @@ def find_edit(
     rest = everything - {*explained}
     if not each and rest in repairs:
         one = _last_of_natural(sections, repairs[rest])
+        about = (sections, exercise.outputs, rest, everything & {*explained}, one)
+        own = exercise.kind is not Kind.SYMBOLIC or have_their_own_mistake(*about, explained=True)
         # another name may make these outputs right, and the explained ones wrong in another way
-        each = [] if one[1].kind.mixes_names else [(listed_words(sorted(rest)), *one)]
+        each = [(listed_words(sorted(rest)), *one)] if own and not one[1].kind.mixes_names else []
     if not each:
         if kept is not None:
             kept += partial
@@ -170,7 +173,7 @@ def find_edit(
             ]
             kept += echoing
         if exercise.kind is not Kind.KERNEL and runs is None and not explained:
-            found = _of_formula(trial, sections, repairs, pool)
+            found = _of_formula(trial, sections, _of_their_own(exercise, sections, everything, repairs), pool)
             if found is not None:
                 return found
         return _two_edits(exercise, trial, sections, partial, outcomes, hints)
@@ -178,6 +181,22 @@ def find_edit(
     if len(parts) == 1:
         return parts[0]
     return Finding(EachOutput(parts), fits=len(trial.wrong), of=len(trial.wrong))
+
+
+def _of_their_own(
+    exercise: Exercise, sections: Sequence[Section], bad: frozenset[str], repairs: Repairs
+) -> Repairs:
+    """The edits without those that make up in one output for what is wrong with another."""
+    if exercise.kind is not Kind.SYMBOLIC:
+        return repairs
+    return {
+        names: [
+            one
+            for one in edits
+            if have_their_own_mistake(sections, exercise.outputs, names, bad - names, one, explained=False)
+        ]
+        for names, edits in repairs.items()
+    }
 
 
 def _is_wanted(sections: Sequence[Section], one: tuple[int, Edit], known: Sequence[tuple[int, Edit]]) -> bool:

@@ -8,21 +8,23 @@ from collections.abc import Iterator
 
 from flashlearn.explaining.edits.edit import lines_of, names_in
 
+LOOPS = ast.For | ast.While
+
 
 def backward_slice(tree: ast.AST, names: set[str], lines: set[int]) -> set[str]:
     """Add to `lines` those that compute the values of these names, and return all names on the way."""
     known, new = set(names), set(names)
-    loops = [(loop, _assigned_in(loop)) for loop in ast.walk(tree) if isinstance(loop, ast.For)]
+    loops = [(_turns_of(loop), _assigned_in(loop)) for loop in ast.walk(tree) if isinstance(loop, LOOPS)]
     while new:
         more: set[str] = set()
         for statement, targets, value in assignments(tree):
             if targets & new:
                 lines |= lines_of(statement)
                 more |= names_in(value)
-        for loop, targets in loops:  # the number of iterations matters as well
+        for turns, targets in loops:  # the number of iterations matters as well
             if targets & new:
-                lines |= lines_of(loop.iter)
-                more |= names_in(loop.iter)
+                lines |= lines_of(turns)
+                more |= names_in(turns)
         new = more - known
         known |= new
     return known
@@ -54,7 +56,12 @@ def launches(tree: ast.AST) -> Iterator[ast.Call]:
     return (n for n in ast.walk(tree) if isinstance(n, ast.Call) and isinstance(n.func, ast.Subscript))
 
 
-def _assigned_in(loop: ast.For) -> set[str]:
+def _turns_of(loop: ast.For | ast.While) -> ast.expr:
+    """What decides how often a loop runs."""
+    return loop.iter if isinstance(loop, ast.For) else loop.test
+
+
+def _assigned_in(loop: ast.For | ast.While) -> set[str]:
     return set().union(*(targets for statement in loop.body for _, targets, _ in assignments(statement)))
 
 

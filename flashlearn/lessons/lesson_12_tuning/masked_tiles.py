@@ -39,6 +39,8 @@ def _tiles(
         beyond = whole + tiles * edge - min(first + 1, S)
     if "beyond S" in faults:
         beyond = max(0, whole + tiles * edge - S)
+    if "beyond the end without limit" in faults:
+        beyond = whole + tiles * edge - first - block_q
     if "pairs" in faults:
         beyond = beyond * block_q
     return tiles, beyond
@@ -77,7 +79,7 @@ MISTAKES = {
     "the end is not limited": Mistake(
         "In your answer the keys end at first + block_q, even where that is beyond S.",
         "The keys end at S at the latest.",
-        **_wrong("end not limited"),
+        **_wrong("end not limited", also=("beyond the end without limit",)),
     ),
     "the keys that are seen": Mistake(
         "The second number counts the keys from `whole` to `end`. It should count those from `end` on that "
@@ -132,6 +134,8 @@ FRESH = (
     block(320, 64, 256, 32, 2000),
     block(80, 16, 96, 32, 90),
     block(64, 40, 64, 32, 500),
+    block(64, 64, 64, 48, 500),  # `edge` does not divide block_k
+    block(96, 48, 128, 64, 500),  # nor block_q
 )
 """Further blocks, at which an edit of a wrong answer must be right to be believed."""
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import triton.language as tl
 
-from flashlearn.running.advice.error_context import ErrorContext, is_tile, shape, written
+from flashlearn.running.advice.error_context import ErrorContext, is_address, is_tile, shape, written
 from flashlearn.running.advice.translations import TYPES, instead_of
 
 RENAMED = {
@@ -65,12 +65,24 @@ def no_such_variable(context: ErrorContext) -> str:
         )
     known = [*context.names, *context.parameters]
     close = [name for name in known if name.lower() == error.name.lower()]
+    if close and is_address(context.names.get(close[0])) and not _is_in_address(context, error.name):
+        return (
+            f"Nothing is called {error.name} here, and `{close[0]}` is an address: does a line above load "
+            f"`{error.name}`?"
+        )
     close = close or difflib.get_close_matches(error.name, known, n=1, cutoff=0.7)
     if close:
         return f"Nothing is called {error.name} here. Did you mean `{close[0]}`?"
     if callable(getattr(tl, error.name, None)):
         return f"Nothing is called {error.name} here. Triton's own is written `tl.{error.name}`."
     return f"Nothing is called {error.name} here: is it misspelled, or does its cell still have to run?"
+
+
+def _is_in_address(context: ErrorContext, name: str) -> bool:
+    """Whether a name is in the address of an access of the statement."""
+    calls = (node for node in ast.walk(context.statement) if isinstance(node, ast.Call) and node.args)
+    accesses = (call for call in calls if re.search(r"(load|store|atomic_\w+)$", written(call.func)))
+    return any(one.id == name for call in accesses for one in context.names_in(call.args[0]))
 
 
 def _public() -> list[str]:

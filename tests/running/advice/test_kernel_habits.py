@@ -210,6 +210,8 @@ def test_arguments_in_another_order_are_asked_about_where_an_address_is_in_the_p
         (PRODUCT, "tl.zeros(", "tl.ones(", "`tl.full([BM, BN], 1.0, dtype=tl.float32)`"),
         (ROW, "tl.exp(x - m)", "exp(x - m)", "written `tl.exp`"),
         (ROW, "tl.exp(x - m)", "tl.exp(x - M)", "Did you mean `m`?"),
+        (ROW, "tl.exp(x - m)", "tl.exp(X_ptr - m)", "`x_ptr` is an address: does a line above load `X_ptr`?"),
+        (ROW, "tl.load(x_ptr", "tl.load(X_ptr", "Did you mean `x_ptr`?"),
     ],
 )  # fmt: skip
 def test_what_belongs_to_torch_numpy_and_python_is_said_in_triton_s_words(base, old, new, words):

@@ -42,6 +42,9 @@ MOST_WORK = 800.0
 ROUNDINGS = 32
 """Errors of so many roundings to fp32 of the largest number are no second mistake where fp64 is asked for."""
 
+ALL_WORK = 2 * MOST_WORK
+"""All repairs together may take this."""
+
 MIN_SHARE = 0.2
 """An edit that repairs less than this share of the failing cases is not reported, unless an access failed."""
 
@@ -141,11 +144,17 @@ def _after_edit(search: Search, explain: Explain) -> Finding | None:
     partial = [one for one in search.repairs if not one.echoes]
     echoing = [one for one in search.repairs if one.echoes]
     chosen = sorted(partial, key=lambda one: -one.reached)[:MOST_REPAIRS]
-    for repair in (*chosen, *echoing[:MOST_REPAIRS]):
+    for repair in (*chosen, *echoing[:MOST_REPAIRS])[: _affordable_repairs(search.outcomes)]:
         found = _after_one(search, repair, explain)
         if found is not None:
             return found
     return None
+
+
+def _affordable_repairs(outcomes: Sequence[Outcome]) -> int:
+    """How many repairs may be looked at, each of which runs the failing cases again, and others."""
+    each = min(MOST_WORK, sum(map(cost, outcomes)))
+    return max(1, int(ALL_WORK / max(each, 1)))
 
 
 def _after_one(search: Search, repair: PartialRepair, explain: Explain) -> Finding | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import replace
@@ -28,6 +29,9 @@ from flashlearn.running.run_modes import Observed
 FILLERS = (0.0, -math.inf)
 MARKS = (80.0, 112.0)
 """What fresh memory is filled with to see whether it is written; two, as one may be an answer's own value."""
+
+MOST_IN_PAIRS = 4
+"""Lines that round, of which two are tried together."""
 
 MOST_LINES = 8
 """The most lines that are tried one by one."""
@@ -107,8 +111,11 @@ def rounded_inside(
     products = not texts or any("dot" in text for text in texts)
     kind = RoundedInside(half, tuple(sorted(lines)), len(wrong), len(full), products=products)
     place = found[0].place if len(lines) == 1 else None
-    if not full and (place := _rounding_line(exercise, wrong, seen, answer, numbers)) is not None:
-        place = _with_its_text(place, answer)
+    rounding = _rounding_lines(exercise, wrong, seen, answer, numbers) if not full else ()
+    if len(rounding) > 1:
+        kind = replace(kind, lines=tuple(sorted(one.line for one in rounding)))
+    elif rounding:
+        place = _with_its_text(rounding[0], answer)
         sum_name = _sum_name(exercise, wrong[0].case, place.line, answer)
         moved = _moved_into_the_product(exercise, answer, outcomes or wrong, place)
         kind = replace(kind, lines=(place.line,), sum_name=sum_name, text=place.text, parts=moved)
@@ -120,18 +127,23 @@ def _is_right(outcome: Outcome, numbers: bool) -> bool:
     return outcome.status is Status.PASS or (numbers and right)
 
 
-def _rounding_line(
+def _rounding_lines(
     exercise: Exercise, wrong: list[Outcome], seen: list[Outcome], answer: Answer, numbers: bool
-) -> Place | None:
-    """The one line whose rounding is all that is wrong: with its digits kept every wrong case is right."""
+) -> tuple[Place, ...]:
+    """The one line whose rounding is all that is wrong: with its digits kept every wrong case is right.
+
+    Where none is, the two lines whose rounding is; none if there are several such lines, or pairs.
+    """
     noted = {c.place.line: c.place for o in seen for c in o.warnings if c.kind == COMPUTED and c.place}
 
-    def alone(outcome: Outcome, line: int) -> bool:
-        again = run_observed(exercise, answer, outcome.case, full_precision=(line,))
-        return _is_right(again, numbers)
+    def right(lines: tuple[int, ...]) -> bool:
+        runs = (run_observed(exercise, answer, o.case, full_precision=lines) for o in wrong)
+        return all(_is_right(again, numbers) for again in runs)
 
-    enough = [line for line in list(noted)[:MOST_LINES] if all(alone(o, line) for o in wrong)]
-    return noted[enough[0]] if len(enough) == 1 else None
+    enough = [(line,) for line in list(noted)[:MOST_LINES] if right((line,))]
+    if not enough:
+        enough = [pair for pair in itertools.combinations(list(noted)[:MOST_IN_PAIRS], 2) if right(pair)]
+    return tuple(noted[line] for line in enough[0]) if len(enough) == 1 else ()
 
 
 def _with_its_text(place: Place, answer: Answer) -> Place:

@@ -1,5 +1,7 @@
 """Suspicions that are tested by running the answer once more."""
 
+import inspect
+
 import torch
 import triton
 import triton.language as tl
@@ -67,3 +69,32 @@ def test_a_sum_in_fp32_is_not_told_as_one_in_half_precision():
     report = str(check("bias_gradient", bias_gradient(half=False)))
     assert "half precision" in report
     assert "is kept in half precision" not in report
+
+
+@triton.jit
+def probabilities(s_ptr, lse_ptr, p_ptr, M, N, s_row, s_col, lse_row, BLOCK: tl.constexpr):
+    i, j = tl.program_id(0) * 16 + tl.arange(0, 16)[:, None], tl.arange(0, BLOCK)[None, :]
+    inside = (i < M) & (j < N)
+    s = tl.load(s_ptr + i * s_row + j * s_col, mask=inside, other=-float("inf"))
+    lse = tl.load(lse_ptr + i * lse_row, mask=i < M, other=0.0)
+    lse = tl.where(lse == -float("inf"), 0.0, lse).to(s.dtype)
+    p = tl.exp((s - lse).to(tl.float32))
+    tl.store(p_ptr + i * N + j, p, mask=inside)
+
+
+def recompute_probabilities(s, lse):
+    M, N = s.shape
+    p = torch.empty((M, N), dtype=s.dtype, device=s.device)
+    block = triton.next_power_of_2(N)
+    probabilities[(triton.cdiv(M, 16),)](s, lse, p, M, N, *s.stride(), *lse.stride(), BLOCK=block)
+    return p
+
+
+def test_where_only_two_lines_together_round_too_much_both_are_given_and_the_edit_that_is_enough():
+    report = check("recompute_probabilities", recompute_probabilities)
+    source, first = inspect.getsourcelines(probabilities.fn)
+    rounding = [first + n for n, line in enumerate(source) if ".to(s.dtype)" in line or "s - lse" in line]
+    rounded, edit = report.finding.parts
+    assert rounded.kind.lines == tuple(rounding)
+    assert f"lines {rounding[0]} and {rounding[1]}" in report.sentence
+    assert edit.place.line == rounding[0] and ".to(tl.float32)` all 3" in report.sentence

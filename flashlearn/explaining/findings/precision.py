@@ -110,7 +110,6 @@ class RoundedInside(FindingKind):
 
     name = "rounded inside"
     called = ("precision",)
-    conclusive = True
     knows_lines = True
 
     half: tuple[str, ...]
@@ -122,6 +121,11 @@ class RoundedInside(FindingKind):
     products: bool = True
     """False where the answer has no tl.dot."""
     parts: tuple[Finding, ...] = ()
+
+    @property
+    def conclusive(self) -> bool:  # type: ignore[override]
+        """Whether its place is known, so that no edit is looked for."""
+        return bool(self.full) or self.sum_name is not None
 
     @property
     def question(self) -> str:
@@ -144,6 +148,12 @@ class RoundedInside(FindingKind):
         right = all_pass(self.count)
         if self.sum_name is not None:
             return self._in_one_line(right)
+        if not self.full and len(self.lines) > 1:
+            return Wording(
+                f"Values that {_listed(self.lines)} compute are rounded to half precision. In a run in which "
+                f"they are not rounded, {right}.",
+                "Which of these values, and which of their uses, need all digits?",
+            )
         if not self.full:
             return Wording(
                 "Intermediate values are rounded to half precision inside the kernel. In a run in which they "

@@ -25,6 +25,7 @@ from flashlearn.explaining.findings.launcher import BY_FAULT, ChangedInput, Retu
 from flashlearn.explaining.findings.nan_origin import NanOrigin
 from flashlearn.explaining.findings.never_read import NeverRead
 from flashlearn.explaining.findings.outputs import Outputs
+from flashlearn.explaining.findings.precision import RoundedInside
 from flashlearn.explaining.findings.rule import SILENT, Clue, Rule
 from flashlearn.explaining.findings.shape import Shape
 from flashlearn.explaining.findings.two_mistakes import Besides
@@ -225,7 +226,8 @@ def with_edit(search: Search) -> Finding | None:
     """The edit that makes everything right, alone or after what came of the mistake."""
     finding = search.finding
     of_shape = search.exercise.kind is Kind.TORCH and finding is not None and isinstance(finding.kind, Shape)
-    if finding is not None and finding.conclusive and not of_shape:
+    rounds_somewhere = isinstance(finding and finding.kind, RoundedInside) and not finding.kind.has_its_line
+    if finding is not None and finding.conclusive and not (of_shape or rounds_somewhere):
         return None
     open_outputs = finding is not None and finding.partial and isinstance(finding.kind, Outputs)
     if open_outputs and search.exercise.kind is Kind.TORCH:

@@ -110,6 +110,7 @@ class RoundedInside(FindingKind):
 
     name = "rounded inside"
     called = ("precision",)
+    conclusive = True
     knows_lines = True
 
     half: tuple[str, ...]
@@ -123,8 +124,8 @@ class RoundedInside(FindingKind):
     parts: tuple[Finding, ...] = ()
 
     @property
-    def conclusive(self) -> bool:  # type: ignore[override]
-        """Whether its place is known, so that no edit is looked for."""
+    def has_its_line(self) -> bool:
+        """Whether it is known what has to keep its digits; else an edit may show it."""
         return bool(self.full) or self.sum_name is not None
 
     @property

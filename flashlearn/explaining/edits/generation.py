@@ -77,6 +77,7 @@ from flashlearn.explaining.edits.statements import exchanged_name_edits, stateme
 from flashlearn.explaining.edits.strides import missing_move_edits, own_stride_edits, shared_offset_edits
 from flashlearn.explaining.edits.wrapped_indices import wrapped_index_edits
 
+UNNAMED = "_"
 MARKS = ("causal", "heads", "reads_unread")
 BLOCK_NAME = re.compile(r"(?:B|block)_\w+$", re.IGNORECASE)
 
@@ -182,10 +183,15 @@ def _add(changes: Changes, edits: Iterable[Edit], override: bool = False) -> Non
 
 
 def _marked(changes: Changes, function: ast.FunctionDef, heads: frozenset[str]) -> Changes:
-    """The edits, marked where they are in a causal branch, concern a batch or head, or put an unread name."""
+    """The edits, marked where they are in a causal branch, concern a batch or head, or put an unread name.
+
+    None puts `_`, by which nobody means a value.
+    """
     marked, branch, unread = Changes(), _causal_lines(function), _unread_names(function)
     for at, edit in changes.items():
         changed = identifiers(edit.old) ^ identifiers(edit.new)
+        if UNNAMED in changed & identifiers(edit.new):
+            continue
         whole = not changed or edit.kind.whole_expression
         of_heads = bool(heads & (identifiers(edit.old) if whole else changed))
         marks = (edit.line in branch, of_heads, bool(unread & changed & identifiers(edit.new)))

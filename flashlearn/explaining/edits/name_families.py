@@ -27,7 +27,8 @@ class NameFamilies:
     `numbers` are the literal integers above 3. `steps` has the number of elements that one iteration stands
     for: a name, or "" if the loop's variable counts elements. `masks` include those written out in an
     access; `conditions` are the operands of & in masks. `first` has the line in which a variable first gets a
-    value.
+    value. `unread` are the parameters that no line reads, blocks and pointers apart, and `unread_values` the
+    variables that none reads.
     """
 
     parameters: list[str] = field(default_factory=list)
@@ -52,6 +53,8 @@ class NameFamilies:
     block_pointers: bool = False
     steps: dict[str, str] = field(default_factory=dict)
     first: dict[str, int] = field(default_factory=dict)
+    unread: list[str] = field(default_factory=list)
+    unread_values: list[str] = field(default_factory=list)
 
     def size_parameters(self) -> list[str]:
         """The sizes among the function's parameters."""
@@ -70,6 +73,7 @@ class NameFamilies:
                 break
         if name in self.blocks or name in self.scalars:  # a tile's size for the tensor's
             found += self.scalars if name in self.blocks else self.blocks
+        found += [n for n in self.unread_values if name not in self.pointers]  # read nowhere: meant somewhere
         found = [n for n in dict.fromkeys(found) if self.first.get(n, 0) < line]
         yield from sorted(found, key=lambda other: not similar(name, other))
 
@@ -137,6 +141,9 @@ def name_families(function: ast.FunctionDef) -> NameFamilies:
             _put(node.target.id, found.counted)
             found.loops[node.target.id] = node.lineno, node.end_lineno or node.lineno
             found.steps |= _step(node)
+    read = {n.id for n in ast.walk(function) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
+    found.unread_values = [name for name in found.first if name not in read]
+    found.unread = [name for name in (*found.strides, *found.scalars) if name in {*given} - read]
     return found
 
 

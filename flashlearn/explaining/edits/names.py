@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
+from dataclasses import replace
 
 from flashlearn.explaining.edits.edit import Edit, SourceText, bracketed, edit_kind
 from flashlearn.explaining.edits.name_families import NameFamilies
@@ -13,6 +15,9 @@ OTHER_INTEGERS = {0: (1, 2, -1), 1: (0, 2), 2: (1, 3, 0), 3: (2, 1)}
 OTHER_AXIS = {":, None": "None, :", "None, :": ":, None"}
 """A vector as a row for one as a column, and the reverse."""
 OTHER_FLOATS = ("0.0", 'float("-inf")', "1.0", "0.5", "2.0")
+
+SIGN_BEFORE = re.compile(rb"(?:^|[(\[{,=:+*/%<>|&-]|\breturn\b)\s*(-\s*)$")
+"""A minus before a number that is its sign, and subtracts it from nothing."""
 
 OTHER_NAME = edit_kind(
     "name",
@@ -75,11 +80,20 @@ def constant_edits(text: SourceText, node: ast.Constant, known: NameFamilies, ke
     elif isinstance(value, float):
         others = tuple(n for n in OTHER_FLOATS if n != text.of(node))
     for variant, new in enumerate(others):
-        yield text.edit(CONSTANT, node, new, variant)
+        edit = text.edit(CONSTANT, node, new, variant)
+        yield _without_its_sign(text, edit) if new in ("0", "0.0") else edit
     if isinstance(value, int | float) and not isinstance(value, bool):
         for name in known.blocks if kernel else known.parameters:
             if not kernel or (isinstance(value, int) and value > 1):
                 yield text.edit(CONSTANT, node, name, 3)
+
+
+def _without_its_sign(text: SourceText, zero: Edit) -> Edit:
+    """`0` for `-1`, and not `-0`: the minus is a sign where no operand comes before it."""
+    sign = SIGN_BEFORE.search(text.raw[: zero.start])
+    if sign is None:
+        return zero
+    return replace(zero, start=sign.start(1), old=f"-{zero.old}")
 
 
 def subscript_edits(text: SourceText, node: ast.Subscript) -> Iterator[Edit]:

@@ -60,7 +60,7 @@ def _of_operand(old: str, new: str) -> str:
 
 
 def _of_constant(old: str, new: str) -> str:
-    if FLAG.search(old) and FLAG.search(new):
+    if sorted(FLAG.findall(old)) != sorted(FLAG.findall(new)):
         return "What does this flag decide, and for which calls is each of its values right?"
     if "where(" in old:
         return SIDES

@@ -26,6 +26,7 @@ from flashlearn.explaining.edits.own_mistakes import have_their_own_mistake
 from flashlearn.explaining.edits.quotation import quoted
 from flashlearn.explaining.edits.ranking import Hints, ranked
 from flashlearn.explaining.edits.returned_forms import FIXED_SIZE
+from flashlearn.explaining.edits.same_change import with_other_lines
 from flashlearn.explaining.edits.statements import REDUNDANT_STATEMENT
 from flashlearn.explaining.edits.tile_of_many import covers_many
 from flashlearn.explaining.edits.trial import Trial, cost
@@ -147,7 +148,10 @@ def find_edit(
             doubt = (
                 doubt and exercise.kind is not Kind.SYMBOLIC
             )  # an exact formula that is right avoids nothing
-            return edit_finding(trial.wrong, sections[i], edit, doubt=doubt)
+            lines: tuple[int, ...] = ()
+            if exercise.kind is not Kind.KERNEL and not doubt:
+                (i, edit), lines = with_other_lines(trial, sections, (i, edit), order[number + 1 :])
+            return edit_finding(trial.wrong, sections[i], edit, doubt=doubt, instead=lines)
         if not good and (2 if by_chance else 1) <= trial.reached < len(trial.wrong):
             partial.append(PartialRepair(trial.reached, i, edit))
         elif kept is not None and not good and not trial.reached and _exchanges(edit) and trial.echoes():
@@ -354,12 +358,18 @@ def edit_finding(
     output: str = "",
     doubt: bool = False,
     written: str = "",
+    instead: tuple[int, ...] = (),
 ) -> Finding:
-    """The finding that one edit of a section, or of `written` in its place, makes the wrong cases right."""
+    """The finding that one edit of a section, or of `written` in its place, makes the wrong cases right.
+
+    `instead` are lines in which the same change would do so.
+    """
     count, line = len(wrong), section.line + edit.line - 1
     also = tuple(section.line + one - 1 for one in edit.also)
     place = Place(section.file, line, section.text.splitlines()[edit.line - 1].rstrip(), section.name)
     quotes = quoted(written or section.text, edit)
     tried = (section.line, edit.applied(written or section.text))
-    kind = OneEdit(edit.kind.name, line, edit.old, edit.new, count, also, output, quotes, doubt, tried)
+    kind = OneEdit(
+        edit.kind.name, line, edit.old, edit.new, count, also, output, quotes, doubt, instead, tried
+    )
     return Finding(kind, place, count, count)

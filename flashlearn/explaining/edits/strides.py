@@ -77,11 +77,16 @@ def shared_offset_edits(text: SourceText, function: ast.FunctionDef, known: Name
 
 
 def missing_stride_edits(text: SourceText, statement: ast.stmt, known: NameFamilies) -> Iterator[Edit]:
-    """An index that is added to a pointer unscaled, times a stride that the statement does not use yet."""
+    """An index that is added unscaled, times a stride that the statement does not use yet.
+
+    It is added to a pointer, or to another index times a stride. A parameter that nothing reads may be the
+    stride as well, whatever it is called.
+    """
     used = names_in(statement)
-    unused = [stride for stride in known.strides if stride not in used]
-    indices = {*known.offsets, *known.programs}
-    for node in ast.walk(statement) if used & {*known.pointers} else ():
+    unused = [name for name in dict.fromkeys([*known.strides, *known.unread]) if name not in used]
+    computed = {*known.scalars} - {*known.parameters}
+    indices = {*known.offsets, *known.programs, *known.counted, *computed}
+    for node in ast.walk(statement) if used & {*known.pointers, *known.strides} else ():
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
             for side in (node.left, node.right):
                 index = side.value if isinstance(side, ast.Subscript) else side

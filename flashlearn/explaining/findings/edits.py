@@ -21,6 +21,7 @@ COMMENT = re.compile(r"(?<=\s)#[^\n]*(?=\n)")
 
 
 DOUBT = "whether the mistake itself is there is not known"
+LINE_QUESTION = "Write the formula beside these lines: to which of them does this factor belong?"
 DOUBT_QUESTION = "What should this line compute, and what do the lines that use it take it for?"
 
 
@@ -30,7 +31,8 @@ class OneEdit(FindingKind):
 
     `edit` is the name of its kind, `line` and `also` are the learner's lines that it changes, `old` and `new`
     the text before and after, `quoted` the same within the expression around it. With `doubt` the mistake
-    itself may be elsewhere. `tried` is the whole section as it was run, as (its first line, its text).
+    itself may be elsewhere. In the lines `instead` the same change would do. `tried` is the whole section as
+    it was run, as (its first line, its text).
     """
 
     name = "one edit"
@@ -45,6 +47,7 @@ class OneEdit(FindingKind):
     output: str = ""
     quoted: tuple[str, str] = ("", "")
     doubt: bool = False
+    instead: tuple[int, ...] = ()
     tried: tuple[int, str] = field(default=(0, ""), compare=False, repr=False)
 
     @property
@@ -63,6 +66,10 @@ class OneEdit(FindingKind):
         if self.doubt:
             return Wording(f"{self._without_the_change(result)}; {DOUBT}.", DOUBT_QUESTION)
         start = f"{self.change().removesuffix(',')}," if self.output else self.change()
+        if self.instead:
+            lines = " or ".join(map(str, self.instead))
+            also = f"The same change in line {lines} instead does as well."
+            return Wording(f"{start} {result}. {also}", LINE_QUESTION)
         return Wording(f"{start} {result}.", self.question)
 
     @property

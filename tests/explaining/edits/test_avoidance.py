@@ -42,7 +42,7 @@ def edit(text: str, line: int, old: str, new: str):
     ("text", "line", "old", "new"),
     [
         (TEXT, 6, "1", "0"),
-        (TEXT, 7, "1.0e30", "0.0"),
+        (TEXT, 7, "-1.0e30", "0.0"),
         (TEXT, 9, "False", "True"),
         (TEXT, 11, "n - 1", "n + 1"),
         (TEXT, 4, "tl.cdiv(n, BLOCK)", "(tl.cdiv(n, BLOCK) * BLOCK)"),

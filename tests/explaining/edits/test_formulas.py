@@ -40,6 +40,12 @@ def test_mistakes_in_algebra_have_their_edits(edit):
     assert edit in made(FORMULA)
 
 
+def test_nothing_is_put_in_place_of_a_name_by_which_nobody_means_a_value():
+    text = "def f(s, p):\n    top, _ = s.max(dim=1)\n    return (s + top).exp() * p\n"
+    assert ("s + top", "s - top") in made(text)
+    assert not any("_" in new.replace("(", " ").replace(")", " ").split() for _, new in made(text))
+
+
 def test_a_launcher_is_not_a_formula():
     text = "def f(x, y):\n    z = x + y\n    kernel[(1,)](x, z)\n    return z\n"
     assert ("z", "y") not in made(text)

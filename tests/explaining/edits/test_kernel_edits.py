@@ -90,6 +90,40 @@ def test_an_index_without_a_stride_gets_one_that_is_not_used_yet():
     )
 
 
+def test_an_index_without_a_stride_gets_one_where_no_pointer_is_in_the_line():
+    text = """@triton.jit
+def k(a_ptr, b_ptr, M, d0, d1, stride_am, stride_an, BLOCK: tl.constexpr):
+    i = tl.program_id(0)
+    j = tl.arange(0, BLOCK)
+    at = i + j * stride_an
+    a = tl.load(a_ptr + at, mask=j < M)
+    tl.store(b_ptr + i * d0 + j, a)
+"""
+    assert ("i", "i * stride_am") in made(text, "strides"), (
+        "a stride of the function, in a line of strides alone"
+    )
+    assert ("j", "j * d1") in made(text, "strides"), "a parameter that nothing reads"
+    assert ("j", "j * M") not in made(text, "strides"), "a bound is no stride"
+
+
+def test_a_value_that_nothing_reads_is_tried_for_any_name():
+    text = """@triton.jit
+def k(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + i)
+    y = tl.load(y_ptr + i)
+    tl.store(x_ptr + i, x + i)
+"""
+    assert ("i", "y") in made(text, "name") and ("i", "x") not in made(text, "name")
+    assert not any(old.endswith("_ptr") and new == "y" for old, new in made(text, "name"))
+
+
+def test_a_sign_goes_with_the_number_that_becomes_0():
+    text = "def f(x, j, n):\n    return sp.Sum(x, (j, -1, n - 1))"
+    assert ("-1", "0") in made(text, "constant")
+    assert not any("-0" in edit.applied(text) for edit in edits_of(text))
+
+
 def test_one_more_block_is_an_edit_of_brackets():
     assert ("me * BLOCK + 1", "(me + 1) * BLOCK") in made(KERNEL, "brackets")
 

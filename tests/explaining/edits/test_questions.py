@@ -41,6 +41,9 @@ def test_the_question_fits_the_edit(kind, old, new, word):
 
 def test_a_flag_is_not_called_a_number_and_a_whole_sum_has_no_last_one():
     assert "number" not in question_of("constant", "keepdim=False", "keepdim=True")
+    assert "flag" not in question_of(
+        "constant", "sum(zip(a, b, strict=True)) * 2", "sum(zip(a, b, strict=True))"
+    )
     assert question_of("constant", "2 - 2 * x", "1 - 2 * x") == kind_named("constant").question
 
 

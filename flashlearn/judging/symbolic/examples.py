@@ -100,7 +100,7 @@ def _cost(sample: Sample) -> int:
 
 def where(point: Point, expressions: list, given: Mapping[str, Any]) -> str:
     """The point by arguments: `s = (0, log 2)`, `N = 2, s[1…2] = (0, log 2)`; empty if there are none."""
-    at, parts, shown_symbols = Evaluator(point), [], set()
+    parts, shown_symbols = [], set()
     used, named = symbols(expressions), arrays(expressions)
     for parameter, value in given.items():
         inside = symbols(flatten(value))
@@ -109,12 +109,12 @@ def where(point: Point, expressions: list, given: Mapping[str, Any]) -> str:
         ):
             continue
         if isinstance(value, (tuple, list, sp.Tuple, MatrixBase)):
-            leaves = [at(leaf) for leaf in flatten(value)]
+            leaves = [_value(leaf, point) for leaf in flatten(value)]
             shown = (
                 sp.ImmutableMatrix(*value.shape, leaves) if isinstance(value, MatrixBase) else tuple(leaves)
             )
         elif isinstance(value, sp.Expr):
-            shown = at(value)
+            shown = _value(value, point)
         else:
             continue
         parts.append(f"{parameter} = {formatting.show(shown)}")
@@ -146,11 +146,12 @@ def _entries(name: str, entries: Mapping[tuple, sp.Expr], brackets: str) -> list
     return [f"{name}{before}{', '.join(map(str, index))}{after} = {formatting.show(v)}" for index, v in each]
 
 
-def _value(array: sp.MatrixSymbol, point: Point) -> MatrixBase:
+def _value(expression: Any, point: Point) -> Any:
+    """The value; what has none, such as an entry that neither answer reads, stays as it is."""
     try:
-        return Evaluator(point)(array)
+        return Evaluator(point)(expression)
     except Undefined:
-        return array
+        return expression
 
 
 def substitutions(point: Point, expressions: list) -> dict[sp.Basic, sp.Basic]:

@@ -729,3 +729,9 @@ class Thing:
 def test_what_is_no_expression_is_called_by_its_name(answer, said):
     (outcome, *_) = run_symbolic(exercise(), lambda f, g: answer)
     assert outcome.status is Status.WRONG and said in outcome.message
+
+
+def test_an_entry_that_neither_answer_reads_needs_no_value_in_the_example():
+    a, b = sp.symbols("a b")
+    verdict = judge(sp.Matrix([[2 * a]]), sp.Matrix([[3 * a]]), {"W": sp.Matrix([[a], [b]])})
+    assert not verdict.ok and "b" in verdict.counterexample.where

@@ -24,6 +24,7 @@ from flashlearn.explaining.edits.verification import STOPPED, wasteful
 from flashlearn.explaining.findings.declared import Declared
 from flashlearn.explaining.findings.edits import AndOneEdit, EditAndMistake, OneEdit, TwoEdits
 from flashlearn.explaining.findings.nan_origin import NanOrigin
+from flashlearn.explaining.findings.never_read import NeverRead
 from flashlearn.explaining.findings.not_finite import NotFinite
 from flashlearn.explaining.findings.rule import Clue, Rule, listed_words
 from flashlearn.explaining.findings.shape import Shape
@@ -203,8 +204,9 @@ def _after_one(search: Search, repair: PartialRepair, explain: Explain) -> Findi
         return None  # another operation may lead to the numbers of a known mistake
     if not alone and repair.edit.kind.mixes_names and _is_seen_still(search.finding, found.parts[1]):
         return None  # another name may only avoid in some cases what is still seen in the others
-    few = not repair.outputs and not stopped and 2 * len(passing) < len(failing)
-    if few and not alone and isinstance(found.parts[1].kind, Rule):
+    few = not repair.outputs and 2 * len(passing) < len(failing)
+    seen = not alone and isinstance(found.parts[1].kind, NeverRead if stopped else Rule)
+    if few and seen:
         return None  # what is seen in the others may be what the edit has done
     return found
 

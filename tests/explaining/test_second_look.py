@@ -176,3 +176,31 @@ def test_what_is_observed_before_and_after_an_edit_is_seen_still():
     assert not _is_seen_still(Finding(Seen()), Finding(Named()))
     assert not _is_seen_still(Finding(Named()), Finding(Named()))
     assert not _is_seen_still(None, Finding(Seen()))
+
+
+INDEX_FOR_BOTH = """
+@triton.jit
+def p_flat(s_ptr, lse_ptr, p_ptr, total, N, s0, s1, BLOCK: tl.constexpr):
+    e = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
+    inside = e < total
+    row, col = e // N, e // N
+    s = tl.load(s_ptr + row * s0 + col * s1, mask=inside, other=0.0).to(tl.float32)
+    lse = tl.load(lse_ptr + row, mask=inside, other=0.0)
+    exponent = (s - lse) * 1.4426950408889634 * 2
+    p = tl.where(lse == -float("inf"), 0.0, tl.exp2(exponent))
+    tl.store(p_ptr + e, p, mask=inside)
+
+
+def recompute_probabilities(s, lse):
+    lse = lse.contiguous()
+    p = torch.zeros(s.shape, dtype=s.dtype)
+    n = p.numel()
+    p_flat[(triton.cdiv(n, 128),)](s, lse, p, n, s.shape[1], *s.stride(), BLOCK=128)
+    return p
+"""
+
+
+def test_an_edit_that_only_keeps_the_accesses_inside_is_no_first_mistake_of_two():
+    exercise, function = find("recompute_probabilities"), function_from_text(INDEX_FOR_BOTH)
+    finding = diagnose(exercise, run(exercise, function), function)
+    assert "Something is still wrong" not in finding.sentence, "an address without its column reads less"

@@ -206,6 +206,8 @@ def describe(value: Any) -> str:
     """A description of a value that should have been a tensor."""
     if isinstance(value, Foreign):
         return f"a {value.type}"
+    if type(value).__module__ == "torch.return_types":
+        return f"the pair of values and indices that torch's {type(value).__name__} returns"
     return "None" if value is None else f"a {type(value).__name__}"
 
 

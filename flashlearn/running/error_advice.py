@@ -53,6 +53,8 @@ INSTEAD = {
 }
 """What a sympy matrix has in place of a tensor's method."""
 
+PAIRS = "torch's max, min and sort along a dimension return a pair, the values and their indices."
+
 # A pattern of «Type: message», and what to add; {here} becomes «here x is [4, 2] and w [2, 3]», or nothing.
 ADVICE = (
     (
@@ -73,6 +75,14 @@ ADVICE = (
     (
         r"invalid for input of size",
         "view and reshape keep every element: the new sizes' product must be that number{here}.",
+    ),
+    (
+        r"torch\.return_types\.",
+        f"{PAIRS} Take .values of it, or amax and amin in place of max and min.",
+    ),
+    (
+        r"tuple indices must be integers or slices, not tuple",
+        f"What is indexed here is a tuple and no tensor. {PAIRS}",
     ),
     (
         r"1D tensors expected|must be a matrix|must be a 3D tensor|must have same reduction dim",
@@ -231,7 +241,7 @@ ADVICE = (
     (
         r"only integer tensors of a single element can be converted to an index",
         "There is a tensor where Python needs one whole number: an index, a range, or a repeat count. "
-        "Is a number written in quotes?",
+        "Is a number written in quotes, or a tensor multiplied by a pair, such as x.max(dim=1) returns?",
     ),
     (
         r"^KeyError: ",
@@ -305,10 +315,14 @@ def _unknown_name(error: NameError, frame: FrameType | None) -> str:
 def _unknown_attribute(error: AttributeError) -> str:
     owner, torch = type(error.obj), sys.modules.get("torch")
     of_torch = torch is not None and hasattr(torch.Tensor, error.name or "")
+    single = isinstance(error.obj, Basic) and not isinstance(error.obj, MatrixBase)
+    own = callable(getattr(sys.modules.get("sympy"), error.name or "", None))  # sp.exp is for both
+    if single and hasattr(MatrixBase, error.name or "") and not own:
+        return f".{error.name} belongs to matrices, and here is a single expression."
     if of_torch and isinstance(error.obj, Basic | MatrixBase):
-        what = "matrix" if isinstance(error.obj, MatrixBase) else "expression"
-        instead = f"; {INSTEAD[error.name]}" if what == "matrix" and error.name in INSTEAD else ""
-        return f".{error.name} belongs to torch's tensors, and here is a {what} of sympy's{instead}."
+        what = "a matrix" if isinstance(error.obj, MatrixBase) else "an expression"
+        instead = f"; {INSTEAD[error.name]}" if what == "a matrix" and error.name in INSTEAD else ""
+        return f".{error.name} belongs to torch's tensors, and here is {what} of sympy's{instead}."
     public = [name for name in dir(owner) if not name.startswith("_")]
     close = difflib.get_close_matches(error.name or "", public, n=1, cutoff=0.7)
     return f"Did you mean .{close[0]}?" if close else ""

@@ -79,7 +79,13 @@ def test_integers_must_be_exact():
 
 @pytest.mark.parametrize(
     ("got", "words"),
-    [(None, "is None"), (3.0, "is a float"), (torch.zeros(2, 2, 2), "shape"), ("p", "is a str")],
+    [
+        (None, "is None"),
+        (3.0, "is a float"),
+        (torch.zeros(2, 2, 2), "shape"),
+        ("p", "is a str"),
+        (torch.zeros(2, 2).max(dim=1), "is the pair of values and indices that torch's max returns"),
+    ],
 )
 def test_what_cannot_be_compared_is_said(got, words):
     held, _ = truth(ROW_SUM, dtype=torch.float32)

@@ -288,6 +288,32 @@ def test_sympy_s_class_names_come_after_the_explanation():
     assert said.startswith("A number and a matrix cannot be added") and said.endswith("and 'int'.")
 
 
+def maximum_with_its_indices(x, w, dy):
+    return x - x.max(dim=1, keepdim=True), w
+
+
+def indexed_pair(x, w, dy):
+    return x - x.max(dim=1)[:, None], w
+
+
+def multiplied_pair(x, w, dy):
+    return x * x.max(dim=1), w
+
+
+@pytest.mark.parametrize("slip", [maximum_with_its_indices, indexed_pair, multiplied_pair])
+def test_a_maximum_that_comes_with_its_indices_is_said_to_be_a_pair(slip):
+    assert "pair" in of_torch(slip).message
+
+
+def transposed_entry(p, dp):
+    return p * dp[0].T
+
+
+def test_what_a_matrix_has_and_an_entry_has_not_is_no_matter_of_torch():
+    message = of_sympy(transposed_entry).message
+    assert "belongs to matrices, and here is a single expression" in message and "torch" not in message
+
+
 def row_without_its_factor(p, dp):
     return p.multiply_elementwise(dp) - (p.T * dp)[0]
 

@@ -124,7 +124,7 @@ def loads_no_address(context: ErrorContext) -> str:
             "and what does the call give for it?"
         )
     call = f"{context.called}({_a_pointer(context)} + {_added(where)}, …)"
-    return f"{plain}. Add them to the tensor's pointer: `{call}`."
+    return f"{plain}. If they are offsets, add them to the tensor's pointer: `{call}`."
 
 
 def _has_no_address(context: ErrorContext) -> bool:
@@ -274,7 +274,7 @@ def _offset_of_another_kind(context: ErrorContext, sides: list[tuple[ast.AST, An
         (node, other), one = sides[0], other
     if is_address(one) and is_fraction(other):
         divided = any(isinstance(n, ast.BinOp) and isinstance(n.op, ast.Div) for n in ast.walk(node))
-        fix = " Divide with //, which gives a whole number." if divided else _fractions(context, node)
+        fix = " Where a quotient is meant, // gives a whole number." if divided else _fractions(context, node)
         return (
             f"An offset counts elements, so it is a whole number, and `{written(node)}` is {dtype(other)}."
             f"{fix}"

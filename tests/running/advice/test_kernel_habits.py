@@ -138,7 +138,7 @@ def said(base: str, *changes: tuple[str, str]) -> str:
         ("* stride_x,", "* stride_x * 1.0,", "is a whole number, and `offsets * stride_x * 1.0` is fp32"),
         ("* stride_x,", "* stride_x * 1.0,", "Drop the fractions"),
         ("* stride_y,", "* x,", "and `offsets * x` is fp32. That is because `x` is."),
-        ("* stride_x,", "/ 2,", "Divide with //"),
+        ("* stride_x,", "/ 2,", "// gives a whole number"),
         (LOAD_X, "tl.load(x_ptr + y_ptr, mask=mask)", "adds two addresses"),
         ("a * x +", "a * x_ptr +", "x_ptr is an address, and `a * x_ptr` needs the numbers"),
         (LOAD_X, "x_ptr + offsets * stride_x", "`x` holds addresses"),

@@ -204,11 +204,10 @@ def misfit_clause(misfit: Misfit) -> str:
 
 def describe(value: Any) -> str:
     """A description of a value that should have been a tensor."""
-    if isinstance(value, Foreign):
-        return f"a {value.type}"
     if type(value).__module__ == "torch.return_types":
         return f"the pair of values and indices that torch's {type(value).__name__} returns"
-    return "None" if value is None else f"a {type(value).__name__}"
+    name = value.type if isinstance(value, Foreign) else type(value).__name__
+    return "None" if value is None else f"{'an' if name[:1] in 'aeio' else 'a'} {name}"
 
 
 def short(dtype: torch.dtype) -> str:

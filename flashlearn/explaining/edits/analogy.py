@@ -85,9 +85,14 @@ def _other_axis(text: SourceText, node: ast.Call) -> Iterator[Edit]:
 
 def _unscaled_program_id(text: SourceText, node: ast.BinOp, known: NameFamilies) -> Iterator[Edit]:
     """A program's number that is added unscaled, times the size of its block."""
+    lanes = text.of(node)
     for side in (node.left, node.right):
-        if isinstance(side, ast.Call) and name_of(side) == "program_id":
-            for block in known.blocks:
+        converted = (
+            isinstance(side, ast.Call) and name_of(side) == "to" and isinstance(side.func, ast.Attribute)
+        )
+        program = side.func.value if converted else side
+        if isinstance(program, ast.Call) and name_of(program) == "program_id":
+            for block in sorted(known.blocks, key=lambda name: f"arange(0, {name})" not in lanes):
                 yield text.edit(PROGRAM_ID_NOT_SCALED, side, f"{text.of(side)} * {block}")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from flashlearn.explaining.edits.edit import Edit, SourceText, edit_kind, name_of
+from flashlearn.explaining.edits.edit import Edit, SourceText, edit_kind, name_of, names_in
 from flashlearn.explaining.edits.name_families import NameFamilies
 
 BLOCK_OF_LANES = edit_kind(
@@ -21,6 +21,7 @@ def block_of_lanes_edits(text: SourceText, function: ast.FunctionDef, known: Nam
     >>> [edit.new for edit in block_of_lanes_edits(source, function, known)]    # of the line above
     ['BLOCK_N', 'BLOCK_M']
     """
+    yield from _unmoved_lanes(text, function, known)
     nodes = [node for node in ast.walk(function) if isinstance(node, ast.BinOp)]
     products = {frozenset(names) for node in nodes if len(names := _factors(node)) == 2}
     for node in nodes:
@@ -36,6 +37,21 @@ def block_of_lanes_edits(text: SourceText, function: ast.FunctionDef, known: Nam
                     yield text.edit(BLOCK_OF_LANES, width, counted.id, 1)
                 elif isinstance(start, ast.Name) and {start.id, width.id} in products:  # elsewhere
                     yield text.edit(BLOCK_OF_LANES, start, f"{start.id} * {width.id}")
+
+
+def _unmoved_lanes(text: SourceText, function: ast.FunctionDef, known: NameFamilies) -> Iterator[Edit]:
+    """A loop's number before the lanes of each step, where nothing in the loop reads the number."""
+    for loop in ast.walk(function):
+        if not isinstance(loop, ast.For) or not isinstance(loop.target, ast.Name):
+            continue
+        step, of_loop = loop.target.id, known.steps.get(loop.target.id)
+        if of_loop is None or any(step in names_in(statement) for statement in loop.body):
+            continue
+        start = f"{step} * {of_loop}" if of_loop else step
+        for statement in loop.body:
+            value = statement.value if isinstance(statement, ast.Assign) else None
+            if isinstance(value, ast.Call) and name_of(value) == "arange":
+                yield text.edit(BLOCK_OF_LANES, value, f"{start} + {text.of(value)}")
 
 
 def _factors(node: ast.BinOp) -> set[str]:

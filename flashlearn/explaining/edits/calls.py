@@ -171,7 +171,8 @@ def _of_sizes(text: SourceText, node: ast.Call, known: NameFamilies) -> bool:
         return False
     sizes = {*known.scalars, *known.blocks, *known.programs}
     sizes |= {name for name, product in known.products.items() if names_in(product) <= sizes}
-    return len(names_in(node) - {*LIBRARIES}) > 1 and names_in(node) <= sizes | {*LIBRARIES}
+    names = names_in(node) - {*LIBRARIES, *OTHER_LIMIT}
+    return len(names) > 1 and names <= sizes
 
 
 def _is_helper(node: ast.Call) -> bool:

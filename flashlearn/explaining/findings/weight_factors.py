@@ -149,7 +149,8 @@ class NotRescaled(FindingKind):
             f"Within a tile of {self.block} keys the weights of a row are in the right proportions, but not "
             f"between tiles (case {self.case}): what was summed before a new maximum has a different factor "
             "from what came after it.",
-            "When m changes, everything summed so far, both l and acc, is multiplied by exp(m_old − m_new).",
+            "All that is in l and acc must belong to one m: what is added as exp(S − m_new), and what was "
+            "summed so far multiplied by exp(m_old − m_new). Which of these differs in your lines?",
         )
 
 

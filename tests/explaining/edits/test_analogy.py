@@ -46,6 +46,13 @@ def test_rows_have_the_factor_that_they_have_beside_the_same_columns():
     assert put == [["i[:, None] * D"], []]
 
 
+def test_a_program_s_number_that_is_converted_is_scaled_by_the_block_of_its_lanes_first():
+    text = KERNEL.replace("tl.program_id(0) +", "tl.program_id(0).to(tl.int64) +")
+    text = text.replace("BLOCK: tl", "BLOCK_M: tl.constexpr, BLOCK: tl")
+    put = [e.new for e in edits_of(text) if e.kind.name == "program id not scaled"]
+    assert put == ["tl.program_id(0).to(tl.int64) * BLOCK", "tl.program_id(0).to(tl.int64) * BLOCK_M"]
+
+
 MISTAKES = {
     "another axis of the grid": (
         flash_forward, "b = (tl.program_id(2)", "b = (tl.program_id(0)", "with `tl.program_id(2)`",

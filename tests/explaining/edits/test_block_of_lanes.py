@@ -47,3 +47,19 @@ def test_a_block_that_the_line_does_not_have_may_merely_be_as_large():
     levels = {e.new: naturalness(text, e) for e in edits_of(text) if e.old == "pid" and e.line == 6}
     assert levels["(pid * BLOCK_M)"] is Naturalness.UNUSUAL
     assert levels["(pid * BLOCK_N)"] is Naturalness.NATURAL
+
+
+@pytest.mark.parametrize(
+    ("loop", "new"),
+    [
+        ("for k in range(0, K, BLOCK_K)", {"k + tl.arange(0, BLOCK_K)"}),
+        ("for k in range(0, tl.cdiv(K, BLOCK_K))", {"k * BLOCK_K + tl.arange(0, BLOCK_K)"}),
+        ("for k in range(0, K, BLOCK_K * 1)", {"k + tl.arange(0, BLOCK_K)"}),
+        ("for k in range(K)", set()),
+    ],
+)
+def test_lanes_that_every_step_begins_anew_lack_the_loop_s_number(loop, new):
+    text = f"@triton.jit\ndef f(x_ptr, K, BLOCK_K: tl.constexpr):\n    {loop}:\n"
+    text += "        at = tl.arange(0, BLOCK_K)\n        x = tl.load(x_ptr + at, mask={mask})\n"
+    assert {after for _, after in put(text.format(mask="at < K"))} == new
+    assert not put(text.format(mask="at < K - k"))

@@ -130,6 +130,19 @@ def plus(text: SourceText, term: ast.expr, summands: list[str]) -> Iterator[Edit
             yield text.edit(MISSING_TERM, term, f"({written} - {name})", 1)
 
 
+def divided_by_more(text: SourceText, value: ast.expr, factors: Iterable[str]) -> Iterator[Edit]:
+    """Another factor of a divisor: `pid // (group * blocks)`, `divmod(pid, group * blocks)`."""
+    for node in ast.walk(value):
+        whole = isinstance(node, ast.BinOp) and isinstance(node.op, ast.FloorDiv | ast.Mod)
+        pair = isinstance(node, ast.Call) and name_of(node) == "divmod" and len(node.args) == 2
+        divisor = node.right if whole else node.args[1] if pair else None
+        if isinstance(divisor, ast.Name):
+            for factor in factors:
+                if factor != divisor.id:
+                    product = f"{divisor.id} * {factor}"
+                    yield text.edit(MISSING_FACTOR, divisor, product if pair else f"({product})", 2)
+
+
 def less(text: SourceText, term: ast.Name, names: list[str]) -> Iterator[Edit]:
     """The term minus another one."""
     for name in names:

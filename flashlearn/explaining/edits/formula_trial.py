@@ -18,7 +18,7 @@ from flashlearn.running.answer import Answer
 from flashlearn.running.evidence import Evidence
 from flashlearn.running.run_modes import Edited
 
-FORMULA_RUNS = 900
+FORMULA_RUNS = 1_000
 """The number of runs of edited formulas in one search."""
 
 RIGHT_CASES = 6

@@ -32,6 +32,7 @@ from flashlearn.explaining.edits.formula_scopes import (
     sizes_of,
 )
 from flashlearn.explaining.edits.formula_terms import (
+    divided_by_more,
     dividends,
     entries_of,
     factors_of,
@@ -140,6 +141,8 @@ def formula_edits(text: SourceText, function: ast.FunctionDef, known: NameFamili
                 yield from clamp_edits(text, value, known.parameters)
             for dividend in dividends(statement.value, known.parameters):
                 yield from less(text, dividend, numbers)
+            if not in_torch:
+                yield from divided_by_more(text, statement.value, sorted(parameters))
             outer = outer_factors(statement.value)
             for term in terms(statement.value):
                 if term in bounds:

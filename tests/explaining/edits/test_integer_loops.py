@@ -55,6 +55,8 @@ def test_a_range_may_lack_its_step_and_its_end_a_factor():
         ("a * b * c + d", "a * b * (c + d)"),
         ("a + 2 * c * b", "b + 2 * c * a"),
         ("x[1 - a]", "-1"),
+        ("a // b + c", "(b * c)"),
+        ("divmod(a, b)[0]", "b * c"),
     ],
 )
 def test_brackets_names_and_signs_of_an_expression_are_put_right(value, repair):

@@ -241,7 +241,7 @@ ADVICE = (
     (
         r"only integer tensors of a single element can be converted to an index",
         "There is a tensor where Python needs one whole number: an index, a range, or a repeat count. "
-        "Is a number written in quotes, or a tensor multiplied by a pair, such as x.max(dim=1) returns?",
+        "Is a number written in quotes? Is a tensor multiplied by a pair, such as x.max(dim=1) returns?",
     ),
     (
         r"^KeyError: ",

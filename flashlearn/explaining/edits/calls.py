@@ -72,6 +72,11 @@ CLAMPED_DIFFERENCE = edit_kind(
 REDUNDANT_CALL = edit_kind(
     "redundant call", question="What does this call do to its argument, and is that wanted here?"
 )
+VALUES_ALONE = edit_kind(
+    "values alone",
+    sentence="In line {line} `{old}` returns a pair, values and indices; with `{new}`",
+    question="What does this function return along a dimension, and which part of it is used here?",
+)
 UNWEIGHTED = edit_kind(
     "unweighted",
     sentence="Line {line} sums with weights, `{old}`; with `{new}`",
@@ -121,6 +126,9 @@ def call_edits(text: SourceText, node: ast.Call, known: NameFamilies, kernel: bo
     elif name in ("min", "max") and built_in:
         other = OTHER_LIMIT[name] + text.of(node)[len(name) :]
         yield text.edit(FUNCTION, node, other, int(not _of_sizes(text, node, known)))
+    if not kernel and name in ("max", "min") and _is_along_a_dimension(node):
+        head, whole = text.of(node.func), text.of(node)
+        yield text.edit(VALUES_ALONE, node, f"{head[: -len(name)]}a{name}{whole[len(head) :]}")
     if name == "float" and node.args and "inf" in text.of(node):
         other = 'float("inf")' if "-" in text.of(node) else 'float("-inf")'
         yield text.edit(FILL_VALUE, node, other, 1)
@@ -173,6 +181,14 @@ def _of_sizes(text: SourceText, node: ast.Call, known: NameFamilies) -> bool:
     sizes |= {name for name, product in known.products.items() if names_in(product) <= sizes}
     names = names_in(node) - {*LIBRARIES, *OTHER_LIMIT}
     return len(names) > 1 and names <= sizes
+
+
+def _is_along_a_dimension(node: ast.Call) -> bool:
+    """True for `x.max(dim=1)`, `x.max(1)` and `torch.max(x, 1)`."""
+    numbers = node.args[1:] if _module(node) == "torch" else node.args
+    named = any(keyword.arg in ("dim", "axis") for keyword in node.keywords)
+    literal = any(ast.unparse(number).lstrip("-").isdigit() for number in numbers)
+    return isinstance(node.func, ast.Attribute) and (named or literal)
 
 
 def _is_helper(node: ast.Call) -> bool:

@@ -46,6 +46,22 @@ def test_nothing_is_put_in_place_of_a_name_by_which_nobody_means_a_value():
     assert not any("_" in new.replace("(", " ").replace(")", " ").split() for _, new in made(text))
 
 
+@pytest.mark.parametrize(
+    ("pair", "values"),
+    [
+        ("s.max(dim=1, keepdim=True)", "s.amax(dim=1, keepdim=True)"),
+        ("s.min(-1)", "s.amin(-1)"),
+        ("torch.max(s, 1)", "torch.amax(s, 1)"),
+        ("torch.max(s, t)", None),
+        ("max(s, 1)", None),
+    ],
+)
+def test_a_maximum_along_a_dimension_is_tried_without_its_indices(pair, values):
+    text = f"def f(s, t):\n    return s - {pair}\n"
+    found = {edit.new for edit in edits_of(text) if edit.kind.name == "values alone"}
+    assert found == ({values} if values else set())
+
+
 def test_a_launcher_is_not_a_formula():
     text = "def f(x, y):\n    z = x + y\n    kernel[(1,)](x, z)\n    return z\n"
     assert ("z", "y") not in made(text)

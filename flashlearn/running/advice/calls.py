@@ -159,6 +159,16 @@ def _parameters(context: ErrorContext) -> list[str]:
         return []
 
 
+def other_without_mask(context: ErrorContext) -> str:
+    """tl.load(p, other=0.0)."""
+    if "`other` cannot be provided without `mask`" not in context.message:
+        return ""
+    return (
+        "tl.load has other= here and no mask=: other= is what the lanes hold that a mask hides. "
+        "Which lanes may read?"
+    )
+
+
 def unexpected_text(context: ErrorContext) -> str:
     """tl.device_print(x) without text, other="-inf"."""
     if (
@@ -240,6 +250,7 @@ RULES: tuple[Callable[[ErrorContext], str], ...] = (
     accumulator_is_a_number,
     argument_missing,
     argument_unknown,
+    other_without_mask,
     unexpected_text,
     fractional_range,
     no_return_value,

@@ -19,6 +19,7 @@ from itertools import chain, combinations
 from flashlearn.exercise import Exercise
 from flashlearn.explaining.explanations import (
     MIN_PREDICTED,
+    SPARE,
     Explanation,
     Question,
     explanation_of,
@@ -34,6 +35,7 @@ from flashlearn.explaining.findings.two_mistakes import AtOnce, PartlyWritten
 from flashlearn.explaining.matching import comparable, is_unfit, size
 from flashlearn.explaining.mistake_pairs import WorkBudget, both_needed, pair_candidates
 from flashlearn.explaining.predictions import Candidate, Predictions
+from flashlearn.explaining.some_outputs import some_outputs
 from flashlearn.judging.cases import run_observed
 from flashlearn.judging.references import largest_error
 from flashlearn.later import torch
@@ -41,6 +43,9 @@ from flashlearn.outcome import Finding, Outcome, OutputCheck, Status
 
 MIN_NUMBERS = 4
 """With fewer numbers than this nearly every pair of mistakes gives the same as some other pair."""
+
+MUCH_LARGER = 4
+"""A case with so many times the numbers of another one costs clearly more."""
 
 PAIR_WORK = 5000.0
 """Work (`WorkBudget`) that is spent on pairs with a mistake that shows, and again on all pairs."""
@@ -59,13 +64,13 @@ def find_declared(exercise: Exercise, outcomes: list[Outcome], pairs: bool = Tru
     if not questions:
         return None
     predictions = Predictions(exercise, outcomes)
-    explanations = _explanations(predictions, predictions.candidates(), judged, failing)
+    explanations = explanations_of(predictions, predictions.candidates(), judged, failing)
     if exercise.explained.explain is not None:  # it says itself what some cases amount to: all fit, or none
         best = full_explanation([a for a in explanations if not a.denied], questions, judged)
         return finding_of(exercise, [best], judged, questions) if best is not None else None
     best = full_explanation(explanations, questions, judged)
     if best is None and exercise.explained.catalogue:
-        explanations += _explanations(predictions, predictions.catalogue(), judged, failing)
+        explanations += explanations_of(predictions, predictions.catalogue(), judged, failing)
         best = full_explanation(explanations, questions, judged)
     if best is not None:
         return finding_of(exercise, [best], judged, questions)
@@ -73,14 +78,21 @@ def find_declared(exercise: Exercise, outcomes: list[Outcome], pairs: bool = Tru
     if pair is not None:
         return finding_of(exercise, list(pair), judged, questions)
     two = _at_once(predictions, explanations, judged, failing, questions) if pairs else None
-    return two or partial_explanation(exercise, explanations, judged, questions)
+    if two is not None:
+        return two
+    most = partial_explanation(exercise, explanations, judged, questions)
+    return most and (some_outputs(exercise, explanations, questions) or most)
 
 
-def _explanations(
-    predictions: Predictions, candidates: Iterable[Candidate], judged: list[Outcome], failing: list[Outcome]
+def explanations_of(
+    predictions: Predictions,
+    candidates: Iterable[Candidate],
+    judged: list[Outcome],
+    failing: list[Outcome],
+    spare: float = SPARE,
 ) -> list[Explanation]:
     """What each candidate explains, of those that explain something."""
-    explanations = (explanation_of(predictions, candidate, judged, failing) for candidate in list(candidates))
+    explanations = (explanation_of(predictions, c, judged, failing, spare=spare) for c in list(candidates))
     wrong = {check.name for outcome in failing for check in outcome.outputs if not check.ok}
     return [e for e in explanations if e is not None and not _speaks_of_what_is_right(predictions, e, wrong)]
 
@@ -95,8 +107,22 @@ def _speaks_of_what_is_right(predictions: Predictions, explanation: Explanation,
 def _unexplained(failing: list[Outcome], explanations: list[Explanation]) -> Outcome:
     """The first wrong case that the best explanation leaves open: there the second mistake shows."""
     best = max((a.explained for a in explanations), key=len, default=set())
-    open_to = (o for o in failing if any(not c.ok and (o.case.name, c.name) not in best for c in o.outputs))
-    return next(open_to, failing[0])
+    open_to = [o for o in failing if any(not c.ok and (o.case.name, c.name) not in best for c in o.outputs)]
+    return _first_finite(open_to or failing)
+
+
+def _first_finite(outcomes: list[Outcome]) -> Outcome:
+    """The first case whose numbers are all finite, if it is not much larger than the first of all.
+
+    NaN and infinities tell few mistakes from each other, and each is tried at every precision there.
+    """
+    most = MUCH_LARGER * size(outcomes[0])
+    finite = (o for o in outcomes if all(map(_is_finite, o.outputs)) and size(o) <= most)
+    return next(finite, outcomes[0])
+
+
+def _is_finite(check: OutputCheck) -> bool:
+    return isinstance(check.got, torch.Tensor) and bool(torch.isfinite(check.got).all())
 
 
 def _informative_case(failing: list[Outcome]) -> Outcome:

@@ -66,14 +66,16 @@ def explanation_of(
     judged: list[Outcome],
     failing: list[Outcome],
     whole: bool = False,
+    spare: float = SPARE,
 ) -> Explanation | None:
     """What the candidate explains; None if it explains nothing in the first cases it is tried on.
 
-    With `whole` it must explain everything: the first output that it does not ends the trial.
+    With `whole` it must explain everything: the first output that it does not ends the trial. Else one that
+    has been denied the share `spare` of what is wrong is not tried on.
     """
     explanation = Explanation(candidate)
     wrong = {(o.case.name, c.name) for o in failing for c in o.outputs if not c.ok}
-    most = 0 if whole else max(2, int(SPARE * len(wrong)))
+    most = 0 if whole else max(2, int(spare * len(wrong)))
     if _shows_in_fp32(predictions, candidate, judged, failing):
         return None
     probes = failing[: 1 if candidate.costly else PROBES]

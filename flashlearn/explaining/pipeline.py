@@ -156,6 +156,13 @@ NAMING = (
         lambda s: nan_origin(s.exercise, s.wrong, s.answer),
     ),
     Stage(
+        "declared mistake in some outputs",
+        "A declared mistake would give some outputs in every failing case; the others are wrong in another "
+        "way.",
+        stages.declared_in_some_outputs,
+        reruns=False,
+    ),
+    Stage(
         "weights",
         "With inputs chosen for it, an attention kernel's outputs show P itself: pairs that leak from the "
         "future, pairs that are missing, factors.",
@@ -231,6 +238,14 @@ REFINEMENTS = (
         _second_look,
         Role.REFINEMENT,
         budget=f"{MOST_WORK:g} accesses to memory",
+    ),
+    Stage(
+        "declared mistake in some cases",
+        "Where nothing is known, or only where to look: a declared mistake would give just the numbers of "
+        "some failing cases, and the others show something else.",
+        stages.declared_in_some_cases,
+        Role.REFINEMENT,
+        reruns=False,
     ),
     Stage(
         "factor in some cases",

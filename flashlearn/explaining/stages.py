@@ -12,6 +12,10 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from flashlearn.exercise import Exercise, Kind
+from flashlearn.explaining.declared_in_part import (
+    find_declared_in_some_cases,
+    find_declared_in_some_outputs,
+)
 from flashlearn.explaining.declared_mistakes import find_declared, partly_written
 from flashlearn.explaining.divergence import first_divergence, in_another_unit, masked_later
 from flashlearn.explaining.edits.address_slice import READS, WRITES
@@ -239,6 +243,19 @@ def with_edit(search: Search) -> Finding | None:
     case = finding.kind.facts.get("case", "") if located else ""
     edit = find_edit(exercise, answer, outcomes, line, misplaced, nan, search.repairs, case=case)
     return combined(finding, edit) if edit is not None else None
+
+
+def declared_in_some_outputs(search: Search) -> Finding | None:
+    """A mistake that gives some outputs."""
+    return find_declared_in_some_outputs(search.exercise, search.outcomes)
+
+
+def declared_in_some_cases(search: Search) -> Finding | None:
+    """A mistake that gives some cases, in place of what only says where to look, or of nothing."""
+    finding = search.finding
+    if finding is not None and not all(part.kind.vague for part in finding.parts or (finding,)):
+        return None
+    return find_declared_in_some_cases(search.exercise, search.outcomes)
 
 
 def combined(finding: Finding | None, edit: Finding) -> Finding:

@@ -11,6 +11,7 @@ import torch
 
 from flashlearn.exercise import Case
 from flashlearn.explaining import diagnose, predictions
+from flashlearn.explaining.declared_mistakes import _unexplained
 from flashlearn.explaining.edits.echoes import Echoes
 from flashlearn.explaining.explanations import (
     Explanation,
@@ -114,6 +115,7 @@ def test_a_sum_in_half_precision_is_seen_beside_a_mistake_that_is_much_larger(ha
 
 
 TUNED, FA3, FOLDED, FP8 = map(find, ("tuned_backward", "fa3_backward", "folded_logsumexp", "fp8_forward"))
+DROPOUT = find("dropout")
 
 
 @pytest.mark.parametrize(
@@ -144,6 +146,12 @@ TUNED, FA3, FOLDED, FP8 = map(find, ("tuned_backward", "fa3_backward", "folded_l
             {"unit upside down 64", "no guard"},
             {"the change of unit upside down", "rows that see nothing are NaN"},
         ),
+        (FOLDED, {"ln 2 twice", "0 · ∞"}, {"ln 2 twice", "0 · ∞"}),
+        (
+            DROPOUT,
+            {"nothing scaled", "rows S_q apart", "heads too"},
+            {"1/(1 − p) forgotten", "rows are S_q apart"},
+        ),
     ],
     ids=[
         "a factor and rows",
@@ -151,6 +159,8 @@ TUNED, FA3, FOLDED, FP8 = map(find, ("tuned_backward", "fa3_backward", "folded_l
         "a base and an address",
         "two bases",
         "a unit and a guard",
+        "a base and a NaN",
+        "a factor and an address",
     ],
 )
 def test_two_mistakes_of_which_one_shows_in_few_cases_are_named(exercise, faults, names, monkeypatch):
@@ -173,6 +183,19 @@ def test_an_output_that_is_right_in_the_smallest_cases_is_asked_about_where_it_i
     one, two, three = failing("one", "dq"), failing("two", "dq", "dk"), failing("three", "dk")
     assert _of_other_outputs([one, two, three], [one]) == [two]
     assert _of_other_outputs([one, two, three], [one, two]) == []
+
+
+def test_the_second_of_two_mistakes_is_sought_where_all_numbers_are_finite():
+    def failing(name, rows, fill=0.0):
+        got = torch.full((rows, 8), fill)
+        check = OutputCheck("dq", False, got=got, expected=torch.ones(rows, 8, dtype=torch.float64))
+        return Outcome(Case(name, sizes={"S_q": rows, "S_k": 8}), Status.WRONG, outputs=(check,))
+
+    nan, finite, far_larger = failing("nan", 8, math.nan), failing("finite", 16), failing("large", 80)
+    assert _unexplained([nan, finite], []) is finite
+    assert _unexplained([nan, far_larger], []) is nan
+    known = Explanation(Candidate(("known",), torch.sin), {("finite", "dq")}, set(), numbers=20)
+    assert _unexplained([finite, nan], [known]) is nan
 
 
 def test_of_mistakes_that_explain_the_same_the_one_that_claims_nothing_more_is_one_of_two():

@@ -14,7 +14,8 @@ from flashlearn.lessons.shared.attention_cases import BF16, FP16
 from flashlearn.lessons.shared.cases import build_case
 from flashlearn.lessons.shared.faulty_formulas.faults import NONE, Faults, Tile, tiled, with_faults
 
-RAW = frozenset({"rescaled by raw maxima", "rescaled by raw extremes"})
+NOT_RESCALED = "not rescaled"
+RAW = frozenset({"rescaled by raw maxima", "rescaled by raw extremes", NOT_RESCALED})
 """The sum so far times 2^(m_old − m_new) of raw products: with alpha's sign in them, or without it."""
 
 
@@ -27,6 +28,7 @@ def fold(x: Tensor, lengths: Tensor, alpha: float, faults: Faults = NONE, tile: 
     """log Σ_j exp(alpha x_ij) over j < lengths[i] by powers of two, with faults by name."""
     wide = x if x.dtype == torch.float64 else x.float()
     seen = torch.arange(x.shape[1], device=x.device) < lengths[:, None]
+    seen = torch.ones_like(seen) if "all columns" in faults else seen
     if "alpha comes last" in faults:
         return _alpha_last(wide, seen, alpha)
     hidden = -math.inf if alpha >= 0 else math.inf
@@ -53,6 +55,8 @@ def fold(x: Tensor, lengths: Tensor, alpha: float, faults: Faults = NONE, tile: 
         lse = top + total.log2()
     elif "sum in base 2" in faults:
         lse = top * math.log(2) + total.log2()
+    elif "ln 2 twice" in faults:
+        lse = (top + total.log()) * math.log(2)
     elif "maximum in base 2" in faults:
         lse = top + total.log()
     else:
@@ -84,6 +88,7 @@ def _rescaled_by_raw_numbers(
         unit = torch.where(new.isinf(), 0.0, new)
         e = torch.where(inside, ((hidden - unit[:, None]) * c).exp2(), 0.0)
         before = torch.where(best.isinf(), 0.0, (sign * (best - unit)).exp2())
+        before = torch.ones_like(before) if NOT_RESCALED in faults else before
         total, best = total * before + e.sum(1), new
     return torch.where(best.isinf(), -math.inf, best * c), total
 
@@ -137,6 +142,22 @@ MISTAKES = {
         "exponents of the new tile have.",
         "When the maximum changes, every exponent of the sum changes by (m_old − m_new) times which factor?",
         **with_faults(fold, "rescaled by raw extremes", also=("rescaled by raw maxima",)),
+    ),
+    "the old sum is not rescaled": Mistake(
+        "The sum so far stays as it is when a later tile raises the maximum: its powers of two are still "
+        "relative to the old one.",
+        "2^(y − m_old) is 2^(y − m_new) times which factor?",
+        **with_faults(fold, NOT_RESCALED),
+    ),
+    "all columns count": Mistake(
+        "Columns from lengths[i] on count as well.",
+        "Row i ends after lengths[i] columns: what keeps the others out of its sum?",
+        **with_faults(fold, "all columns"),
+    ),
+    "ln 2 twice": Mistake(
+        "The logarithm of the sum is natural already, and is multiplied by ln 2 as well.",
+        "Which terms are in base 2 before the product with ln 2?",
+        **with_faults(fold, "ln 2 twice"),
     ),
     "LSE in base 2": Mistake(
         "Part of the result, or all of it, is in base 2: the maximum, the logarithm of the sum, or both.",

@@ -55,7 +55,7 @@ MISTAKES = {
     "log2 e is missing": Mistake(
         "P is 2^(S − m), not e^(S − m): the factor that turns 2^y into e^y, log2 e, is missing.",
         "Where does log2 e = 1.4427 come into the exponents, beside alpha?",
-        **formula("exp2 of natural numbers"),
+        **formula("exp2 of natural numbers", also=(("exp2 of natural numbers", "lse of the base-2 sum"),)),
     ),
     "Q scaled in its own dtype": Mistake(
         "Q is multiplied by alpha log2 e and rounded back to its dtype before the product. O hardly shows "

@@ -40,7 +40,7 @@ MISTAKES = {
     "rows are S_q apart": Mistake(
         "The numbers of row i begin i · S_q after the head's first one here. A row has S_k weights.",
         NUMBER,
-        **formula("rows S_q apart"),
+        **formula("rows S_q apart", also=(("rows S_q apart", "heads too"),)),
     ),
     "numbers go down the columns": Mistake(
         "The numbers run down the columns, j · S_q + i within a head. They should run along the rows.",

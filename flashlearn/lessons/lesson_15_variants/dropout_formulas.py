@@ -121,7 +121,7 @@ def _kept(s: Tensor, p: float, seed: int, faults: Faults, tile: Tile) -> Tensor:
     elif "batches alike" in faults:
         at = (head[:1] + i * S_k + j).expand(B, H, S_q, S_k)
     elif "rows S_q apart" in faults:
-        at = head + i * S_q + j
+        at = (head // S_k * S_q if "heads too" in faults else head) + i * S_q + j
     elif "positions turned" in faults:
         at = head + j * S_q + i
     u = philox.uniform(seed, at)

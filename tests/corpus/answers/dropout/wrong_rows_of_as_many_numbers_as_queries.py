@@ -1,7 +1,7 @@
 # label: wrong
 # title: rows of as many numbers as queries
 # says: A row of weights has S_k numbers; the row's number is multiplied by the count of queries.
-# names: one edit
+# names: rows are S_q apart
 # base: _as_taught
 
 # --- replace

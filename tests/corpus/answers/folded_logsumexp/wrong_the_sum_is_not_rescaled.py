@@ -1,7 +1,7 @@
 # label: wrong
 # title: The sum is not rescaled.
 # says: The sum is not rescaled.
-# names: not rescaled; one edit
+# names: the old sum is not rescaled
 # base: right_difference_first_factor_after_all_in_base_2_end
 
 # --- replace

@@ -6,11 +6,10 @@ from collections.abc import Sequence
 
 from flashlearn.exercise import Exercise, Kind
 from flashlearn.explaining.edits.disabled_bounds import makes_up_for_all
-from flashlearn.explaining.edits.elsewhere import may_be_elsewhere
 from flashlearn.explaining.edits.naturalness import Naturalness, naturalness
 from flashlearn.explaining.edits.output_slice import suspect_lines
 from flashlearn.explaining.edits.ranking import Hints, ranked
-from flashlearn.explaining.edits.search import allowed_edits, edit_finding
+from flashlearn.explaining.edits.search import edit_finding, edits_that_may_be_meant
 from flashlearn.explaining.edits.trials import trial_of
 from flashlearn.outcome import Outcome, Place
 from flashlearn.running.answer import Answer
@@ -26,12 +25,7 @@ def find_line(exercise: Exercise, answer: Answer, outcomes: Sequence[Outcome]) -
         return None
     trial = trial_of(exercise, answer, outcomes, forms=True)
     trial.left = min(trial.left, LINE_WORK[exercise.kind])
-    edits = (
-        (i, edit)
-        for i, section in enumerate(sections)
-        for edit in allowed_edits(exercise, section.text, trial.wrong)
-        if exercise.kind is Kind.KERNEL or not may_be_elsewhere(sections, i, edit)
-    )
+    edits = edits_that_may_be_meant(exercise, sections, trial.wrong)
     suspects = suspect_lines(sections, exercise.outputs, outcomes)
     hints = Hints(divergence=[None] * len(sections), suspects=suspects)
     for i, edit in ranked(edits, outcomes, hints) if trial.wrong else ():

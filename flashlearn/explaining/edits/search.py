@@ -104,12 +104,7 @@ def find_edit(
     partial: list[PartialRepair] = []
     echoing: list[PartialRepair] = []
     pool: list[tuple[int, Edit]] = []
-    edits = (
-        (i, edit)
-        for i, section in enumerate(sections)
-        for edit in allowed_edits(exercise, section.text, trial.wrong)
-        if not (may_be_elsewhere if exercise.kind is not Kind.KERNEL else covers_many)(sections, i, edit)
-    )
+    edits = edits_that_may_be_meant(exercise, sections, trial.wrong)
     hints = Hints(
         divergence=lines_within(sections, line),
         address=address_slice(sections, accesses, line) if accesses else (),
@@ -237,6 +232,17 @@ def _of_formula(
 def _exchanges(edit: Edit) -> bool:
     """True if the edit takes nothing away and adds nothing: a term left out is a known mistake by itself."""
     return edit.kind is not REDUNDANT_STATEMENT and edit.new not in edit.old and edit.old not in edit.new
+
+
+def edits_that_may_be_meant(
+    exercise: Exercise, sections: Sequence[Section], wrong: Sequence[Outcome]
+) -> Iterator[tuple[int, Edit]]:
+    """The edits that may be reported, each with its section, without those that may repair another place."""
+    elsewhere = covers_many if exercise.kind is Kind.KERNEL else may_be_elsewhere
+    for i, section in enumerate(sections):
+        for edit in allowed_edits(exercise, section.text, wrong):
+            if not elsewhere(sections, i, edit):
+                yield i, edit
 
 
 def allowed_edits(exercise: Exercise, text: str, wrong: Sequence[Outcome]) -> Iterator[Edit]:

@@ -22,6 +22,7 @@ from flashlearn.running.advice import (
     tile_shapes,
 )
 from flashlearn.running.advice.error_context import ErrorContext, error_context
+from flashlearn.running.advice.gluon_words import in_own_language
 
 IN_KERNELS = (
     *launch_arguments.RULES,
@@ -50,5 +51,5 @@ def _first(
         for rule in rules if context is not None else ():
             with contextlib.suppress(Exception):
                 if sentence := rule(context):
-                    return sentence
+                    return in_own_language(sentence, context)
     return ""

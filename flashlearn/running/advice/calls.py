@@ -216,6 +216,9 @@ def fractional_range(context: ErrorContext) -> str:
     fix = (
         "Divide with //, or round up with tl.cdiv(n, BLOCK)." if divided else "Convert it with .to(tl.int32)."
     )
+    passed = [n.id for n in context.names_in(context.node.iter) if isinstance(context.given.get(n.id), float)]
+    if passed and not divided:
+        fix = f"The launch passes {context.given[passed[0]]} for `{passed[0]}`: divide with // there."
     return f"A loop counts in whole numbers, and one in `{written(context.node.iter)}` is a fraction. {fix}"
 
 

@@ -16,6 +16,9 @@ from flashlearn.explaining.predictions import Predictions
 from flashlearn.explaining.some_outputs import MIN_CASES, MIN_NUMBERS, some_outputs
 from flashlearn.outcome import Finding, Outcome, Status
 
+MIN_SHARE = 0.2
+"""A mistake that gives the numbers of less than this share of the failing cases is not named."""
+
 
 def find_declared_in_some_outputs(exercise: Exercise, outcomes: Sequence[Outcome]) -> Finding | None:
     """The one declared mistake that gives some outputs in every failing case."""
@@ -32,7 +35,8 @@ def find_declared_in_some_cases(exercise: Exercise, outcomes: Sequence[Outcome])
     for one in explanations:
         open_to = {case for case, _ in questions - one.explained}
         count = len(cases - open_to)
-        if count >= MIN_CASES and one.numbers >= MIN_NUMBERS and not one.denied & right:
+        enough = count >= max(MIN_CASES, MIN_SHARE * len(cases)) and one.numbers >= MIN_NUMBERS
+        if enough and not one.denied & right:
             whole.append((count, one))
     most = max((count for count, _ in whole), default=0)
     best = [one for count, one in whole if count == most]

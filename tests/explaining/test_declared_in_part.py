@@ -34,7 +34,7 @@ THRICE = mistake("thrice", "The squares count three times.")
 SIZES = (4, 3, 12, 11, 10, 9, 8)
 
 
-def exercise_with(**mistakes):
+def exercise_with(sizes=SIZES, **mistakes):
     return Exercise(
         name="squares_to_name",
         lesson="99",
@@ -43,7 +43,7 @@ def exercise_with(**mistakes):
         signature="(x) -> o, dx",
         outputs=("o", "dx"),
         inputs=lambda case, generator: {"x": torch.randn(case.sizes["m"], 16, generator=generator)},
-        cases=tuple(Case(f"{m} rows", {"m": m}, seed=m) for m in SIZES),
+        cases=tuple(Case(f"{m} rows", {"m": m}, seed=m) for m in sizes),
         judged=HowJudged(reference=both_passes),
         explained=HowExplained(mistakes=mistakes),
     )
@@ -107,3 +107,8 @@ def test_a_mistake_that_would_show_where_the_answer_is_right_is_not_named():
         return of_outputs(x) if len(x) > 4 else both_passes(x)
 
     assert found(in_large_ones) is None
+
+
+def test_a_mistake_that_gives_two_of_many_cases_is_not_named():
+    exercise = exercise_with((*SIZES, *range(13, 18)), thrice=THRICE)
+    assert find_declared_in_some_cases(exercise, run(exercise, of_cases)) is None

@@ -17,7 +17,7 @@ BLOCK_SIZE = re.compile(r"(?i:block|tile|chunk|strip|^B|rows|cols|wide|tall|size
 ROUND_UP = edit_kind(
     "round up",
     sentence="Line {line} rounds down: `{old}`; with `{new}`",
-    question="What is left out where the division leaves a remainder?",
+    question="Where the division leaves a remainder, must the last part count here or not?",
     by_chance_in_integers=True,
 )
 ROUND_DOWN = edit_kind(

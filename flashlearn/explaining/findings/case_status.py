@@ -91,17 +91,18 @@ class Race(CaseStatus):
             return (
                 "Should the contributions of several programs be added here? That needs an atomic addition. "
                 "If not, "
-                "which index tells the programs apart, and does the address contain it?"
+                "which index tells the programs apart, and by how much does it move the address?"
             )
         if "load" in self.accesses:
             return (
                 "In one launch, no program may write what another reads: which index tells the two apart, "
-                "and does the address contain it? What all programs write can be read in a second launch."
+                "and by how much does it move the address? What all programs write can be read in a second "
+                "launch."
             )
         return (
             "Which program should write this element? If only one should, which index tells the two apart, "
-            "and does the address contain it? If both contribute to it, what they contribute has to be "
-            "combined."
+            "and by how much does it move the address? If both contribute to it, what they contribute has "
+            "to be combined."
         )
 
 

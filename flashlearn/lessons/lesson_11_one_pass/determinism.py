@@ -11,6 +11,7 @@ from flashlearn.lessons.lesson_11_one_pass.one_pass_cases import (
     COMMON,
     MANY_KEYS,
     OUTPUTS,
+    SEVERAL_BLOCKS,
     SIGNATURE,
     TIMED,
     judged,
@@ -76,7 +77,7 @@ determinism = Exercise(
     signature=SIGNATURE,
     outputs=OUTPUTS,
     inputs=one_pass_inputs,
-    cases=(*COMMON, *MANY_KEYS),
+    cases=(*COMMON, SEVERAL_BLOCKS, *MANY_KEYS),
     judged=replace(judged(orders.repeats, atomics=False), many_parts=True),
     explained=HowExplained(
         weights=weight_readout(readouts.dv_weights),

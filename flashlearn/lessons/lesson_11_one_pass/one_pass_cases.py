@@ -68,6 +68,8 @@ COMMON = (
         )
     ),
 )
+SEVERAL_BLOCKS = attention_case(80, 80, 8, H=2, data="causal", seed=15)
+"""Two heads, where the first queries do not see the last block of keys: a head's parts are not all used."""
 MANY_KEYS = (
     attention_case(16, 300, 16, dtype=FP16, data="halves that cancel", seed=53),
     attention_case(200, 16, 16, dtype=BF16, data="halves that cancel", seed=54),

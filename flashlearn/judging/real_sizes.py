@@ -69,7 +69,7 @@ def check_offset_range(exercise: Exercise, answer: Answer) -> Caution | None:
 def _caution(words: str, value: int, place: Place | None, leads: str) -> Caution:
     line = f"line {place.line}" if place is not None else "a line"
     sentence = (
-        f"{words} {line} computes {value} in 32 bits, whose largest number is 2³¹ − 1: the offset wraps "
+        f"{words} {line} computes {value} in 32 bits, where the largest number is 2³¹ − 1: the offset wraps "
         f"around, and the address {leads}. {PASS_BY} "
         "Convert the index to 64 bits, with `.to(tl.int64)`, before it is multiplied."
     )

@@ -190,8 +190,8 @@ ADVICE = (
     ),
     (
         r"ShapeError",
-        "Matrices that are added need one shape{here}. p*p.T makes a square of a column, sp.diag(*p) puts it "
-        "on a diagonal.",
+        "Matrices that are added must have the same shape{here}. p*p.T makes a square matrix of a column, "
+        "sp.diag(*p) puts it on a diagonal.",
     ),
     (
         r"NonSquareMatrixError",

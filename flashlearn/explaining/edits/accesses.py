@@ -14,7 +14,9 @@ MASKED = ("load", "store", "atomic_add")
 DEPTH = 6
 """How many assignments are followed from a name back to what it is computed from."""
 
-FILL_QUESTION = "What must come out of the operation that follows, for a lane without an element?"
+FILL_QUESTION = (
+    "Which number must a lane without an element hold, so that it changes nothing in what follows?"
+)
 
 FILL_VALUE = edit_kind("fill value", question=FILL_QUESTION, changes_values=True, fills_absence=True)
 MISSING_OTHER = edit_kind(

@@ -35,9 +35,8 @@ def missing_programs(name: str, writers: torch.Tensor, launches: Sequence[Launch
         return "", ""
     idle = grid[0] * grid[1] * grid[2] - len(stored)
     if idle:
-        verb = "has" if idle == 1 else "have"
         count = grid[0] * grid[1] * grid[2]
-        sentence = f"{idle} of the {count} programs of the grid {verb} left nothing in {name}."
+        sentence = f"{idle} of the {count} programs of the grid wrote nothing to {name}."
         condition = condition_of_stores(name, launch)
         return sentence, ONLY_WHERE.format(name=name, condition=condition) if condition else IDLE
     for dim in range(writers.ndim):

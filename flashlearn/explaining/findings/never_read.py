@@ -23,8 +23,8 @@ LAST_BLOCK = (
 )
 
 BOUNDS = (
-    "Which program should read this part? Is there one that comes to it, and do its loop, its addresses and "
-    "its masks let it?"
+    "Which program should read this part? Is there one whose addresses lead there, and whose masks let it "
+    "through?"
 )
 LEADS_THERE = (
     "Part of the output is not written either: which programs should read and write there, and what leads a "

@@ -40,7 +40,8 @@ MISTAKES = {
     "W where Wᵀ belongs": Mistake(
         "Your blocks are W. Your matrix is the transpose of the Jacobian: its rows belong to inputs and its "
         "columns to outputs.",
-        "Row k holds the derivatives of output k. One row of Y has N outputs: how many rows has a block?",
+        "Row k holds the derivatives of output k. One row of Y has N outputs: how many rows does a block "
+        "have?",
         wrong=lambda X, W: sp.kronecker_product(sp.eye(X.rows), W),
     ),
     "columns stacked instead of rows": Mistake(

@@ -83,7 +83,7 @@ MISTAKES = {
     ),
     "dO inside O": Mistake(
         "Your O_id has dO_id in it: that is dO_id · O_id, the product that delta sums over d.",
-        "dO_id does not depend on j: take it out of the sum over the keys. What is left inside?",
+        "dO_id does not depend on j: factor it out of the sum over the keys. What is left inside?",
         **formula("dO in O", also=(("dO in O", "no dO outside"),)),
     ),
     "dO forgotten in delta": Mistake(

@@ -32,7 +32,7 @@ MISTAKES = {  # a causal mask hides padded keys, and its loop ends elsewhere
         **formula("ends one block early"),
     ),
     "loop ends at the last key itself": Mistake(
-        "A tile is left out that begins with the last key that the block's queries see, as if the loop "
+        "The tile that begins with the last key that the block's queries see is left out, as if the loop "
         "ended at this key itself, and not after it.",
         "The tile that begins with the last key that is seen has to be visited, too.",
         **formula("ends at the last key"),

@@ -34,7 +34,7 @@ from flashlearn.running.run_modes import Observed
 SCANNED_AGAIN = (
     "The numbers are right, but {requested} bytes are requested where one scan needs {least}: with "
     "a single block of queries something is read more than once. delta can be computed in the same scan: "
-    "take it out of the sum over the keys."
+    "factor it out of the sum over the keys."
 )
 
 formula = faulty_formula(in_one_scan)

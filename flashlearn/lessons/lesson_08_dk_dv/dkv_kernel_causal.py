@@ -31,8 +31,8 @@ MISTAKES = {
         **formula("starts one block late"),
     ),
     "the first block that sees the keys is left out": Mistake(
-        "The first block with queries that see the program's keys is left out if its first query does not "
-        "see them.",
+        "A block of queries is left out whose first query does not see the program's keys, although later "
+        "ones do.",
         "A block belongs to the sum as soon as its last query sees the first key; the mask hides the rest.",
         **formula("start rounded up"),
     ),

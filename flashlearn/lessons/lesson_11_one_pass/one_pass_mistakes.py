@@ -298,7 +298,7 @@ def key_loop_mistakes(formula: FaultyFormula) -> dict[str, Mistake]:
             **formula("ends one block early"),
         ),
         "loop ends at the last key itself": Mistake(
-            "A tile is left out that begins with the last key that the block's queries see, as if the loop "
+            "The tile that begins with the last key that the block's queries see is left out, as if the loop "
             "ended at this key itself, and not after it.",
             "If the last key that is seen has the number 64, in which tile of 32 keys does it lie?",
             **formula("ends at the last key"),

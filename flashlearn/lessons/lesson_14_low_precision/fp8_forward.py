@@ -101,7 +101,7 @@ MISTAKES = {
         ),
     ),
     "rows that see nothing are NaN": Mistake(
-        "O of a query that sees no key is NaN. In such a row two operations make NaN unless guarded: "
+        "O of a query that sees no key is NaN. In such a row two operations give NaN unless guarded: "
         "−inf − (−inf) in an exponent, and 0/0 in the division at the end.",
         "Which of the two is without a guard?",
         **formula("no guard"),

@@ -285,7 +285,7 @@ def incompatible_shapes(context: ErrorContext) -> str:
     fix = (
         "A mask of one axis needs [:, None] for rows or [None, :] for columns."
         if flat and context.called in ("tl.load", "tl.store")
-        else "Which of them has not the shape that this line needs, and which line makes it?"
+        else "Which of them does not have the shape that this line needs, and where is it made?"
     )
     return f"The shapes of two tiles in this line do not match{here}. {fix}"
 

@@ -51,7 +51,7 @@ def test_programs_that_store_nothing_are_counted():
     writers = torch.full((32,), -1)
     writers[16:] = 1
     assert missing_programs("y", writers, [launch(2)]) == (
-        "1 of the 2 programs of the grid has left nothing in y.",
+        "1 of the 2 programs of the grid wrote nothing to y.",
         IDLE,
     )
 

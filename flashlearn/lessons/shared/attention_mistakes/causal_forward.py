@@ -79,7 +79,7 @@ def causal_forward(formula: FaultyFormula) -> dict[str, Mistake]:
             **formula("loop one tile short"),
         ),
         "loop ends at the last key itself": Mistake(
-            "A tile is left out that begins with the last key that the block's queries see, as if the loop "
+            "The tile that begins with the last key that the block's queries see is left out, as if the loop "
             "ended at this key itself, and not after it.",
             "The tile that begins with the last key that is seen has to be visited, too.",
             **formula("ends at the last key", also=(("ends at the last key", "even at S_k"),)),
@@ -105,7 +105,7 @@ def causal_forward(formula: FaultyFormula) -> dict[str, Mistake]:
             **formula("lse of empty rows is 0"),
         ),
         "rows that see nothing are NaN": Mistake(
-            "NaN appears where a query sees no key. In such a row two operations make NaN unless they are "
+            "NaN appears where a query sees no key. In such a row two operations give NaN unless they are "
             "guarded: −inf − (−inf) in an exponent, and 0/0 in the division at the end.",
             "Where is −inf subtracted from −inf in such a row, or 0 divided by 0?",
             independent=True,

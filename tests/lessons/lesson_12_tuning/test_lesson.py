@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import math
 import random
@@ -14,7 +15,9 @@ from triton.runtime.autotuner import Autotuner
 from triton.runtime.errors import OutOfResources
 
 from flashlearn.interpreter import route
+from flashlearn.judging import draws
 from flashlearn.kernels.shapes import Shape
+from flashlearn.lessons import find
 from flashlearn.lessons.lesson_12_tuning import (
     autotuning,
     climbing,
@@ -339,3 +342,13 @@ def test_a_kernel_with_strides_in_a_tuple_has_a_budget():
     title = "nothing tuned: one loop, natural exponentials, wide tiles of offsets"
     plain = find_entry("tuned_forward", title)
     assert "over the budget" in reviewed(lean_forward.lean_forward, plain.function)
+
+
+def test_the_least_time_of_ragged_rows_is_that_of_the_numbers_that_count():
+    exercise = find("folded_logsumexp")
+    case = exercise.timed.case
+    smaller = dataclasses.replace(case, sizes={"M": 4096, "N": 64})
+    drawn = exercise.judged.work(exercise.inputs(smaller, smaller.generator()))
+    without_data = exercise.judged.work(draws.without_data(exercise, smaller))
+    assert without_data.bytes == pytest.approx(drawn.bytes, rel=0.02)
+    assert without_data.operations == pytest.approx(drawn.operations, rel=0.02)

@@ -131,7 +131,7 @@ MISTAKES = {
     ),
     "sum in half precision": Mistake(
         "The product and its sum are computed in half precision. Where dp has a large mean, dp − ⟨p, dp⟩ "
-        "cancels most digits, and only rounding errors remain.",
+        "cancels the leading digits, and what was rounded away is large beside the rest.",
         "Compute in fp32 from the loads to the store: the product of two fp16 numbers fits into it exactly.",
         launcher=backward_in_half_precision,
     ),

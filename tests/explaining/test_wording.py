@@ -64,7 +64,7 @@ def test_what_was_never_read_is_listed_once_for_two_outputs():
 
 
 def test_where_nothing_is_stored_either_the_loads_are_not_asked_about():
-    assert "addresses and its masks" in NeverRead("o").wording().next_step
+    assert "addresses lead there" in NeverRead("o").wording().next_step
     step = NeverRead("o", unwritten=True).wording().next_step
     assert "which programs should read and write there" in step and "addresses" not in step
 

@@ -1,7 +1,8 @@
 """One edit that makes every wrong case right, found by running the learner's function with each.
 
 That an edit repairs every case is not a guess: it has been observed. The extent of the search is counted in
-work, not in seconds, so that a verdict is the same on every machine.
+work, not in seconds, so that a verdict is the same on every machine; only of formulas whose runs are slow, in
+sums of sympy's, the processor's time counts as work.
 """
 
 from __future__ import annotations
